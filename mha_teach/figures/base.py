@@ -57,11 +57,21 @@ def heatmap(
     for (row, column), value in ((i, values[i]) for i in _cells(values)):
         if mask is not None and not mask[row, column]:
             ax.add_patch(
-                plt.Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="white", edgecolor="0.6", hatch="////", lw=0)
+                plt.Rectangle(
+                    (column - 0.5, row - 0.5), 1, 1, facecolor="white", edgecolor="0.6", hatch="////", lw=0
+                )
             )
         elif numbers:
             dark = value > 0.55 if kind == "weights" else abs(value) > 0.6 * limit
-            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color="white" if dark else "0.1")
+            ax.text(
+                column,
+                row,
+                f"{value:.2f}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="white" if dark else "0.1",
+            )
     ax.set_xticks(range(values.shape[1]), keys or range(values.shape[1]))
     ax.set_yticks(range(values.shape[0]), queries or range(values.shape[0]))
     ax.set_xlabel("key", color=theme.role("key"))
@@ -70,7 +80,9 @@ def heatmap(
     return ax
 
 
-def spread(ax: Axes, x: Sequence, runs: Float[Tensor, "seed x"], label: str = "", color: str | None = None) -> Axes:
+def spread(
+    ax: Axes, x: Sequence, runs: Float[Tensor, "seed x"], label: str = "", color: str | None = None
+) -> Axes:
     """The mean over seeds as a line, every seed as a dot, so that the spread is seen and not only claimed."""
     color = color or theme.series(len(ax.lines))
     ax.plot(x, runs.mean(0), color=color, label=label, lw=1.8)

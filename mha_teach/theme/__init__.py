@@ -29,7 +29,10 @@ def series(index: int) -> str:
 
 def css_variables() -> str:
     """Custom properties ``--mha-query`` and so on, for the light and the dark theme of the site."""
-    named = {**palette()["roles"], **{n: palette()[n] for n in ("ink", "muted", "paper", "accent", "good", "bad")}}
+    named = {
+        **palette()["roles"],
+        **{n: palette()[n] for n in ("ink", "muted", "paper", "accent", "good", "bad")},
+    }
     ramps = "".join(
         f"--mha-{ramp}-{i}:{hue};" for ramp in ("weights", "scores") for i, hue in enumerate(palette()[ramp])
     )
