@@ -1,0 +1,79 @@
+"""Exercises with instant feedback: ``check("01-two-roles", my_answer)``.
+
+One file a chapter, ``chNN_idea.py``, holds a list ``EXERCISES``; a new file is found by its name alone.
+
+How to write one (``ch00_attention.py`` has one of each kind):
+
+- ``prompt`` and ``hints`` are markdown; all code is text. ``stub`` is what the cell holds at first, with ``...``
+  where the reader writes; an answer that is still the stub counts as not attempted. For ``kind="break"``
+  the stub is the broken function. ``setup`` is what the chapter's cells have imported before.
+- A :class:`Point` tests one mechanism: ``Point("scale", "what is wrong when it fails", lambda draw: (draw.normal(3, 5),))``.
+  It calls the answer, and compares with what the solution gives. Use ``measure`` for gradients or for anything
+  that is not one call, ``functools.partial(same, atol=...)`` for another tolerance. Messages are plain text, no TeX.
+- ``value(name, message, expected)`` is the point of a recall exercise, ``expression(name, message, ranges)`` that of
+  a formula given as text.
+- A :class:`Mutant` is a wrong answer that people give: ``edits`` of the solution or a ``source`` in full, the
+  ``point`` that must reject it, and the ``words`` that the diagnosis says. Every point needs a mutant that fails
+  at this point only, or ``alone=False``. ``variants`` are at least three right answers in other words.
+- ``tests/exercises`` proves all of that for every exercise; no test needs to be written for a new one.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from mha_teach.exercises.compare import Difference, describe, same
+from mha_teach.exercises.draw import Draw
+from mha_teach.exercises.model import Exercise, Mutant
+from mha_teach.exercises.points import Point, evaluate, expression, value
+from mha_teach.exercises.verdict import PointResult, Verdict
+from mha_teach.exercises.wording import say
+
+__all__ = [
+    "Difference",
+    "Draw",
+    "Exercise",
+    "Mutant",
+    "Point",
+    "PointResult",
+    "Verdict",
+    "all",
+    "check",
+    "describe",
+    "evaluate",
+    "expression",
+    "get",
+    "same",
+    "value",
+]
+
+
+def all() -> list[Exercise]:
+    """Every exercise of every chapter, in the order of the chapters' files and of their lists."""
+    return [exercise for name in _chapters() for exercise in _load(name)]
+
+
+def get(id: str) -> Exercise:
+    """The exercise with this id; raises ``KeyError`` that names those of the same chapter."""
+    near = [exercise for name in _chapters() if name.startswith(f"ch{id[:2]}_") for exercise in _load(name)]
+    found = next((exercise for exercise in near if exercise.id == id), None)
+    if found is None:
+        known = [exercise.id for exercise in near or all()]
+        raise KeyError(say("unknown", id=id, known=", ".join(known)))
+    return found
+
+
+def check(id: str, *answers: object) -> Verdict:
+    """Judge the answer to the exercise ``id``; the last expression of a cell shows the verdict."""
+    return get(id).check(*answers)
+
+
+def _chapters() -> list[str]:
+    return sorted(path.stem for path in Path(__file__).parent.glob("ch[0-9][0-9]_*.py"))
+
+
+@cache
+def _load(name: str) -> tuple[Exercise, ...]:
+    return tuple(import_module(f"{__name__}.{name}").EXERCISES)

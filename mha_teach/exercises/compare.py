@@ -1,0 +1,163 @@
+"""Compare what was expected with what came, and say the difference in one sentence."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+import torch
+
+from mha_teach.exercises.wording import say
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Why two values aren't the same: one sentence and the smallest counter-example as text."""
+
+    message: str
+    expected: str
+    got: str
+
+
+def same(
+    expected: object,
+    got: object,
+    atol: float = 1e-5,
+    rtol: float = 1e-5,
+    *,
+    parts: Sequence[str] = (),
+    dtype: bool = False,
+    name: str | None = None,
+) -> Difference | None:
+    """``None`` if ``got`` equals ``expected``, else the first :class:`Difference`.
+
+    Tensors are compared by shape, then by value with ``atol + rtol·|expected|``, in float64; by dtype too
+    where ``dtype`` is set. Tuples, lists and dicts are compared part by part; ``parts`` names the parts.
+    Numbers may come as ``int``, ``float``, or anything with a single element. Strings ignore case and margins.
+    """
+    name = name or say("answer")
+    if isinstance(expected, torch.Tensor):
+        return _same_tensor(expected, got, atol, rtol, dtype, name)
+    if isinstance(expected, (tuple, list)):
+        if not isinstance(got, (tuple, list)):
+            return _kind(expected, got, name)
+        if len(expected) != len(got):
+            message = say("length", got=len(got), expected=len(expected))
+            return Difference(f"{name} {message}", str(len(expected)), str(len(got)))
+        for index, (left, right) in enumerate(zip(expected, got, strict=True)):
+            label = parts[index] if index < len(parts) else f"{name}[{index}]"
+            if found := same(left, right, atol, rtol, dtype=dtype, name=label):
+                return found
+        return None
+    if isinstance(expected, dict):
+        if not isinstance(got, dict) or expected.keys() != got.keys():
+            return _kind(expected, got, name)
+        found = (same(expected[k], got[k], atol, rtol, dtype=dtype, name=f"{name}[{k!r}]") for k in expected)
+        return next((difference for difference in found if difference), None)
+    if isinstance(expected, (bool, str)) or expected is None:
+        if isinstance(expected, bool) and isinstance(got, (torch.Tensor, np.generic, np.ndarray)):
+            got = _plain(got)
+        if type(got) is not type(expected):
+            return _kind(expected, got, name)
+        equal = _tidy(got) == _tidy(expected) if isinstance(expected, str) else got == expected
+        return None if equal else Difference(f"{name} {say('choice')}", describe(expected), describe(got))
+    if isinstance(expected, Real):
+        return _same_number(float(expected), got, atol, rtol, name)
+    raise TypeError(f"same() compares tensors, numbers, strings and containers of them, not {type(expected)}")
+
+
+def describe(value: object) -> str:
+    """A short description of any value that never runs the value's own code beyond its type's name."""
+    if isinstance(value, torch.Tensor):
+        if value.numel() == 1 and value.dim() == 0 and not value.is_complex():
+            return _number(value.item())
+        return f"tensor of shape {tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}"
+    if type(value) in (bool, int, type(None)):
+        return str(value)[:60]
+    if type(value) is float:
+        return _number(value)
+    if type(value) is str:
+        return repr(value[:60]) + ("…" if len(value) > 60 else "")
+    if type(value) in (tuple, list):
+        inner = ", ".join(describe(item) for item in value[:4])
+        return f"{type(value).__name__} of {len(value)} ({inner}{', …' if len(value) > 4 else ''})"
+    return f"an object of type {type(value).__name__}"
+
+
+def _same_tensor(expected, got, atol, rtol, dtype, name):
+    if not isinstance(got, torch.Tensor):
+        return _kind(expected, got, name)
+    got = got.detach().as_subclass(torch.Tensor).cpu()
+    expected = expected.detach().cpu()
+    if got.is_sparse or got.is_complex():
+        return _kind(expected, got, name)
+    if got.shape != expected.shape:
+        shapes = tuple(expected.shape), tuple(got.shape)
+        return Difference(f"{name} {say('shape', expected=shapes[0], got=shapes[1])}", *map(str, shapes))
+    if dtype and got.dtype != expected.dtype:
+        kinds = [str(x.dtype).removeprefix("torch.") for x in (expected, got)]
+        return Difference(f"{name} {say('dtype', expected=kinds[0], got=kinds[1])}", *kinds)
+    left, right = expected.double(), got.double()
+    wrong = ~torch.isclose(right, left, rtol=rtol, atol=atol, equal_nan=True)
+    if not wrong.any():
+        return None
+    gap = torch.where(wrong, (right - left).abs().nan_to_num(nan=torch.inf, posinf=torch.inf), -1.0)
+    index = tuple(int(i) for i in torch.unravel_index(gap.argmax(), gap.shape)) if gap.dim() else ()
+    if right[index].isnan():
+        message = say("nan")
+    else:
+        message = say("value", index=list(index)) if index else say("number")
+    return Difference(f"{name} {message}", _number(left[index].item()), _number(right[index].item()))
+
+
+def _same_number(expected, got, atol, rtol, name):
+    value = _plain(got)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return _kind(expected, got, name)
+    value = float(value)
+    if abs(value - expected) <= atol + rtol * abs(expected):
+        return None
+    return Difference(
+        f"{name} {say('nan' if math.isnan(value) else 'number')}", _number(expected), _number(value)
+    )
+
+
+def _plain(value):
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return value.detach().as_subclass(torch.Tensor).item()
+    if isinstance(value, (np.generic, np.ndarray)) and np.size(value) == 1:
+        return np.asarray(value).item()
+    return value
+
+
+def _kind(expected, got, name):
+    if got is None:
+        message = say("nothing")
+    elif isinstance(got, types.GeneratorType):
+        message = say("generator")
+    else:
+        message = say("type", got=describe(got), expected=_sort(expected))
+    return Difference(f"{name} {message}", _sort(expected), describe(got))
+
+
+def _sort(expected):
+    """What sort of value is wanted, without giving the value away."""
+    if isinstance(expected, torch.Tensor):
+        return f"a tensor of shape {tuple(expected.shape)}"
+    if isinstance(expected, (tuple, list)):
+        return f"a {type(expected).__name__} of {len(expected)}"
+    return {bool: "True or False", str: "a text", dict: "a dict", type(None): "None"}.get(
+        type(expected), "a number"
+    )
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, (bool, int)) else f"{value:.4g}"

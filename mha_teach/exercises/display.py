@@ -1,0 +1,79 @@
+"""A verdict as plain text and as HTML that needs no script, no kernel and no style sheet to be read."""
+
+from __future__ import annotations
+
+from html import escape
+
+from mha_teach.exercises.verdict import PointResult, Verdict
+from mha_teach.exercises.wording import say
+
+_MARK = {"passed": "✓", "failed": "✗", "error": "✗", "timeout": "✗", "not run": "·"}
+
+
+def headline(verdict: Verdict) -> str:
+    """The first sentence: what the status means, and how many points passed."""
+    passed = sum(point.status == "passed" for point in verdict.points)
+    count = f" ({passed}/{len(verdict.points)})" if verdict.status in ("right", "wrong", "error") else ""
+    return say(verdict.status, seconds=verdict.seconds) + count
+
+
+def text(verdict: Verdict) -> str:
+    """Plain text, a line for each thing there is to say."""
+    lines = [f"{verdict.exercise}: {headline(verdict)}"]
+    if verdict.status != "not attempted":
+        lines += [f"  {_MARK[point.status]} {point.name}" for point in verdict.points]
+    if point := first_failed(verdict):
+        lines += [f"  {part}" for part in _explained(point)]
+    if verdict.diagnosis:
+        lines.append("  " + say("diagnosis", name=verdict.diagnosis, words=verdict.words).rstrip())
+    lines += [f"  {note}" for note in verdict.notes]
+    if verdict.hint:
+        lines.append("  " + say("hint", hint=verdict.hint))
+    return "\n".join(lines)
+
+
+def html(verdict: Verdict) -> str:
+    """The same as HTML: no ids, no scripts, everything escaped; the site's style sheet colours it by class."""
+    state = verdict.status.replace(" ", "-")
+    parts = [
+        f'<p class="mha-headline"><strong>{escape(verdict.exercise)}</strong>: {escape(headline(verdict))}</p>'
+    ]
+    if verdict.points and verdict.status != "not attempted":
+        items = "".join(
+            f'<li class="mha-point mha-{point.status.replace(" ", "-")}">'
+            f'<span aria-hidden="true">{_MARK[point.status]}</span> {escape(point.name)} '
+            f'<span class="mha-state">({escape(say(point.status if point.status in ("passed", "not run") else "failed"))})</span></li>'
+            for point in verdict.points
+        )
+        parts.append(f'<ul class="mha-points">{items}</ul>')
+    if point := first_failed(verdict):
+        sentence, *rest = _explained(point)
+        parts.append(f'<p class="mha-message">{escape(sentence)}</p>')
+        parts += [f'<pre class="mha-detail">{escape(line)}</pre>' for line in rest]
+    if verdict.diagnosis:
+        words = say("diagnosis", name=verdict.diagnosis, words=verdict.words).rstrip()
+        parts.append(f'<p class="mha-diagnosis">{escape(words)}</p>')
+    parts += [f'<p class="mha-note">{escape(note)}</p>' for note in verdict.notes]
+    if verdict.hint:
+        parts.append(f'<p class="mha-hint">{escape(say("hint", hint=verdict.hint))}</p>')
+    return f'<div class="mha-verdict mha-{state}">{"".join(parts)}</div>'
+
+
+def first_failed(verdict: Verdict) -> PointResult | None:
+    """The first point that an answer does not pass."""
+    failing = (point for point in verdict.points if point.status in ("failed", "error", "timeout"))
+    return None if verdict.status == "not attempted" else next(failing, None)
+
+
+def _explained(point: PointResult) -> list[str]:
+    lines = [f"{point.name}: {point.message}"]
+    if point.difference:
+        lines.append(point.difference)
+    pairs = ((say("expected"), point.expected), (say("got"), point.got))
+    if numbers := "   ".join(f"{name}: {value}" for name, value in pairs if value):
+        lines.append(numbers)
+    if point.inputs:
+        lines.append(f"{say('inputs')}: {point.inputs}")
+    if point.line:
+        lines.append(point.line)
+    return lines

@@ -1,0 +1,179 @@
+"""Judge one answer: run every point, compare, and say which wrong answer it behaves like."""
+
+from __future__ import annotations
+
+import types
+from functools import lru_cache
+
+import torch
+
+from mha_teach.exercises import run
+from mha_teach.exercises.compare import Difference, describe, same
+from mha_teach.exercises.draw import Draw
+from mha_teach.exercises.model import Exercise
+from mha_teach.exercises.points import Point
+from mha_teach.exercises.verdict import PointResult, Verdict
+from mha_teach.exercises.wording import say
+
+
+def judge(exercise: Exercise, answers: tuple, seed: int = 0) -> Verdict:
+    """The verdict on ``answers``, one for each name of the exercise's stub."""
+    if not attempted(exercise, answers):
+        return Verdict(exercise.id, "not attempted", None if exercise.kind == "explore" else 0.0)
+    if exercise.kind == "explore":
+        return Verdict(exercise.id, "open")
+    answer, results, outcomes, left = exercise.pack(*answers), [], [], exercise.seconds
+    for point in exercise.points:
+        if outcomes and outcomes[-1].timeout:
+            results.append(PointResult(point.name, "not run", weight=point.weight))
+            continue
+        outcome = _observe(point, answer, exercise, seed, left)
+        outcomes.append(outcome)
+        results.append(_result(exercise, point, outcome, seed))
+    passed = sum(r.weight for r in results if r.status == "passed")
+    score = passed / sum(r.weight for r in results)
+    first = next((r.status for r in results if r.status != "passed"), "right")
+    status = {"failed": "wrong"}.get(first, first)
+    if any(outcome.timeout for outcome in outcomes):
+        status = "timeout"
+    mutant = None if status in ("right", "timeout") else _diagnose(exercise, results, outcomes, seed)
+    return Verdict(
+        exercise.id,
+        status,
+        score,
+        tuple(results),
+        mutant.name if mutant else None,
+        mutant.words if mutant else "",
+        exercise.hints[min(sum(r.status == "passed" for r in results), 1)] if status != "right" else "",
+        _notes(outcomes),
+        exercise.seconds,
+    )
+
+
+def attempted(exercise: Exercise, answers: tuple) -> bool:
+    """False where the answer is still what the stub defines: the same values, or functions with the same code."""
+    stub = exercise.build(exercise.stub, "stub")
+    given = stub if len(exercise.names) > 1 else (stub,)
+    return len(answers) != len(given) or not all(
+        right is ... or right is None or _signature(left) == _signature(right)
+        for left, right in zip(given, answers, strict=True)
+    )
+
+
+def _signature(value: object) -> object:
+    """Equal for two functions, classes or plain values exactly if they were written alike."""
+    if isinstance(value, types.FunctionType):
+        return _signature(value.__code__)
+    if isinstance(value, types.CodeType):
+        constants = value.co_consts[1:] if value.co_flags & 3 == 3 else value.co_consts
+        doc = (
+            ()
+            if not value.co_consts or isinstance(value.co_consts[0], (str, type(None)))
+            else value.co_consts[:1]
+        )
+        return value.co_code, value.co_names, value.co_varnames, *map(_signature, (*doc, *constants))
+    if isinstance(value, type):
+        return value.__name__, *(
+            (n, _signature(f)) for n, f in vars(value).items() if isinstance(f, types.FunctionType)
+        )
+    if isinstance(value, (tuple, list)):
+        return type(value), *map(_signature, value)
+    return (
+        (type(value), repr(value)) if isinstance(value, (int, float, str, types.EllipsisType)) else id(value)
+    )
+
+
+def _observe(point: Point, answer: object, exercise: Exercise, seed: int, seconds: float) -> run.Outcome:
+    inputs = tuple(point.inputs(Draw(seed, f"{exercise.id}/{point.name}")))
+    return run.call(point.measure, answer, inputs, point.arguments, seconds)
+
+
+@lru_cache(maxsize=4096)
+def _reference(exercise_id: str, label: str, source: str, index: int, seed: int) -> run.Outcome:
+    from mha_teach.exercises import get
+
+    exercise = get(exercise_id)
+    return _observe(exercise.points[index], exercise.build(source, label), exercise, seed, exercise.seconds)
+
+
+def _result(exercise: Exercise, point: Point, outcome: run.Outcome, seed: int) -> PointResult:
+    if outcome.timeout:
+        message = say("timeout", seconds=exercise.seconds)
+        return PointResult(point.name, "timeout", message, weight=point.weight)
+    shown = _inputs(exercise, point, seed)
+    if outcome.error:
+        return PointResult(
+            point.name, "error", outcome.error, inputs=shown, line=outcome.line, weight=point.weight
+        )
+    found = _compare(exercise, point, outcome.value, seed)
+    if found is None:
+        return PointResult(point.name, "passed", weight=point.weight)
+    return PointResult(
+        point.name,
+        "failed",
+        point.message,
+        found.message,
+        found.expected if point.reveal else "",
+        found.got,
+        shown,
+        weight=point.weight,
+    )
+
+
+def _compare(exercise: Exercise, point: Point, value: object, seed: int) -> Difference | None:
+    expected = point.expected
+    if expected is None:
+        reference = _reference(exercise.id, "solution", exercise.solution, exercise.points.index(point), seed)
+        if reference.error or reference.timeout:
+            raise RuntimeError(f"{exercise.id}: the solution fails at {point.name!r}: {reference.error}")
+        expected = reference.value
+    return point.compare(expected, value)
+
+
+def _inputs(exercise: Exercise, point: Point, seed: int) -> str:
+    arguments = tuple(point.inputs(Draw(seed, f"{exercise.id}/{point.name}")))
+    names = [*point.arguments, *[""] * len(arguments)]
+    return ", ".join(
+        f"{name} {describe(value)}".strip()
+        for name, value in zip(names, arguments, strict=False)
+        if value is not None
+    )
+
+
+def _diagnose(exercise: Exercise, results: list[PointResult], outcomes: list[run.Outcome], seed: int):
+    """The mutant that gives the same values at every point, else one that does at every failing point."""
+    failing = [index for index, result in enumerate(results) if result.status != "passed"]
+    partly = None
+    for mutant in exercise.mutants:
+        source = exercise.source_of(mutant)
+        seen = [_reference(exercise.id, mutant.name, source, i, seed) for i in range(len(exercise.points))]
+        if all(_alike(seen[i], outcomes[i]) for i in failing):
+            if all(map(_alike, seen, outcomes)):
+                return mutant
+            partly = partly or mutant
+    return partly
+
+
+def _alike(left: run.Outcome, right: run.Outcome) -> bool:
+    if left.kind or right.kind or left.timeout or right.timeout:
+        return (left.kind, left.timeout) == (right.kind, right.timeout)
+    try:
+        return same(left.value, right.value, atol=1e-5, rtol=1e-4) is None
+    except TypeError:  # values that same() can't compare
+        return type(left.value) is type(right.value) and not isinstance(left.value, torch.Tensor)
+
+
+def _notes(outcomes: list[run.Outcome]) -> tuple[str, ...]:
+    changed = dict.fromkeys(name for outcome in outcomes for name in outcome.changed)
+    settings = dict.fromkeys(name for outcome in outcomes for name in outcome.settings)
+    printed = sum(outcome.printed for outcome in outcomes)
+    notes = []
+    if changed:
+        notes.append(say("changed", names=", ".join(changed)))
+    if settings:
+        notes.append(say("global", names=", ".join(settings)))
+    if printed > run.KEPT:
+        notes.append(say("printed", count=printed, kept=run.KEPT))
+    if not run.limited():
+        notes.append(say("no limit"))
+    return tuple(notes)

@@ -1,0 +1,175 @@
+"""Run an answer so that nothing it does can hurt the notebook: time, output, errors, arguments, settings."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from mha_teach.exercises.wording import say
+
+KEPT = 300  # characters of printed output that a check keeps
+_PACKAGES = (str(Path(__file__).parent.parent), str(Path(torch.__file__).parent))
+
+
+class TimeUp(BaseException):
+    """Raised inside the answer when its time is over; a bare ``except Exception`` does not catch it."""
+
+
+@dataclass
+class Outcome:
+    """What came of one call: a value, or the error that stopped it."""
+
+    value: object = None
+    error: str = ""
+    line: str = ""
+    kind: str = ""  # name of the error's class
+    timeout: bool = False
+    changed: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    printed: int = 0
+    output: str = ""
+
+
+def call(function: Callable, answer: object, arguments: tuple, names: tuple, seconds: float) -> Outcome:
+    """``function(answer, *arguments)`` on copies of the arguments, with output caught and time limited."""
+    given, kept = copy(arguments), copy(arguments)
+    outcome, printed = Outcome(), _Sink()
+    with _settings_kept(outcome), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            with time_limit(seconds):
+                outcome.value = copy(function(answer, *given))
+        except TimeUp:
+            outcome.timeout = True
+        except (Exception, SystemExit) as error:  # noqa: BLE001  KeyboardInterrupt is the reader's own wish
+            outcome.kind = type(error).__name__
+            outcome.error, outcome.line = _explain(error)
+    outcome.printed, outcome.output = printed.count, printed.getvalue()
+    labels = [*names, *(f"number {i + 1}" for i in range(len(names), len(given)))]
+    outcome.changed = tuple(n for n, a, b in zip(labels, given, kept, strict=False) if not _unchanged(a, b))
+    return outcome
+
+
+def copy(value: object) -> object:
+    """A deep copy of tensors in tuples, lists and dicts; requires_grad is kept, everything else is passed on."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    if type(value) in (tuple, list):
+        return type(value)(copy(item) for item in value)
+    if type(value) is dict:
+        return {key: copy(item) for key, item in value.items()}
+    return value
+
+
+def limited() -> bool:
+    """Whether a time limit can hold here: it needs SIGALRM and the main thread."""
+    return hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise :class:`TimeUp` in the body after ``seconds``; does nothing where :func:`limited` is False."""
+    if not limited():
+        yield
+        return
+
+    running = [True]
+
+    def ring(*_: object) -> None:
+        if running:
+            raise TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    # It rings again and again: a bare ``except:`` inside an endless loop swallows the first rings.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)
+    try:
+        yield
+    finally:
+        try:
+            running.clear()
+        finally:  # even if it rings right here
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+
+class _Sink(io.TextIOBase):
+    """Swallows any amount of text and keeps its beginning."""
+
+    def __init__(self) -> None:
+        self.count, self._kept = 0, ""
+
+    def write(self, text: str) -> int:
+        if self.count < KEPT:
+            self._kept = (self._kept + text)[:KEPT]
+        self.count += len(text)
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def getvalue(self) -> str:
+        return self._kept
+
+
+@contextlib.contextmanager
+def _settings_kept(outcome: Outcome) -> Iterator[None]:
+    """Chance, gradient mode, default dtype and thread count are as before afterwards; changes are reported."""
+    random = torch.get_rng_state()
+    before = _settings()
+    torch.manual_seed(0)
+    torch.set_grad_enabled(True)
+    try:
+        yield
+    finally:
+        after = {**_settings(), "grad mode": before["grad mode"]}
+        outcome.settings = tuple(name for name in before if before[name] != after[name])
+        torch.set_default_dtype(before["default dtype"])
+        if "threads" in outcome.settings:
+            torch.set_num_threads(before["threads"])
+        torch.set_grad_enabled(before["grad mode"])
+        torch.set_rng_state(random)
+
+
+def _settings() -> dict[str, object]:
+    return {
+        "default dtype": torch.get_default_dtype(),
+        "grad mode": torch.is_grad_enabled(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _unchanged(left: object, right: object) -> bool:
+    if isinstance(left, torch.Tensor):
+        return left.shape == right.shape and torch.equal(
+            left.detach().nan_to_num(), right.detach().nan_to_num()
+        )
+    if type(left) in (tuple, list):
+        return len(left) == len(right) and all(map(_unchanged, left, right))
+    return True
+
+
+def _explain(error: BaseException) -> tuple[str, str]:
+    """The error in one line, and the last line of the student's own code on the way to it."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001  an exception may have a broken __str__
+        text = ""
+    message = f"{type(error).__name__}: {text}"[:400].rstrip(": ")
+    own = [f for f in traceback.extract_tb(error.__traceback__) if _is_students(f.filename)]
+    if isinstance(error, SyntaxError) or not own:
+        return message, ""
+    source = own[-1].line or linecache.getline(own[-1].filename, own[-1].lineno or 0).strip()
+    return message, say("line", number=own[-1].lineno, source=source[:160])
+
+
+def _is_students(filename: str) -> bool:
+    return not filename.startswith((*_PACKAGES, sys.prefix, sys.base_prefix + "/lib"))

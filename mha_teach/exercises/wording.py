@@ -1,0 +1,45 @@
+"""Every sentence that a check can say, in one table, so that another language is one more table."""
+
+from __future__ import annotations
+
+WORDING = {
+    "not attempted": "Not attempted yet. Change the cell above, run it, then run this cell again.",
+    "right": "Right.",
+    "wrong": "Not yet.",
+    "error": "Your code stopped with an error.",
+    "timeout": "Time is up: your code was still running after {seconds:g} s, so the check ended it. "
+    "Is there a loop that never ends?",
+    "open": "An open question: there is no score. Compare your notes with the hints.",
+    "passed": "passed",
+    "failed": "failed",
+    "not run": "not run",
+    "expected": "expected",
+    "got": "got",
+    "inputs": "inputs",
+    "where": "where",
+    "diagnosis": "This looks like: {name}. {words}",
+    "hint": "Next hint: {hint}",
+    "line": "line {number}: {source}",
+    "printed": "It printed {count:,} characters; the check keeps the first {kept:,}.",
+    "changed": "It changes its argument {names}. Whoever calls it still needs that value: work on a copy.",
+    "global": "It changes a setting of torch for everything that follows: {names}. The check has put it back.",
+    "no limit": "No time limit holds here: this is not the main thread, or the system has no alarm clock.",
+    "nothing": "returned nothing. Is there a `return`?",
+    "generator": "returned a generator. Use `return` instead of `yield`.",
+    "type": "is {got}, but {expected} was expected",
+    "length": "has {got} parts, but {expected} were expected",
+    "shape": "has shape {got}, but {expected} was expected",
+    "dtype": "has dtype {got}, but {expected} was expected",
+    "nan": "holds NaN where a number was expected",
+    "value": "differs most at {index}",
+    "number": "is another number",
+    "choice": "is not the right choice",
+    "answer": "the answer",
+    "unknown": "There is no exercise {id!r}. Known here: {known}.",
+    "expression": "{text!r} can't be read as a formula: {why}.",
+}
+
+
+def say(key: str, **values: object) -> str:
+    """The sentence ``key`` with its gaps filled."""
+    return WORDING[key].format(**values)
