@@ -1,1 +1,118 @@
-def main() -> None: ...
+"""The command ``mha``: build, check and begin chapters; build, serve and pack the site."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; returns the exit status: 0 done, 1 the check found something, 2 told what to mend."""
+    options = _parser().parse_args(arguments)
+    from mha_teach.press.problems import PressError
+
+    try:
+        from mha_teach.press.project import find_root
+
+        root = find_root(options.root or Path.cwd())
+        return options.run(root, options) or 0
+    except KeyboardInterrupt:
+        return _fail("stopped; what was finished is kept, run it again to go on", 130)
+    except PressError as error:
+        return _fail(str(error))
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("mha_teach"):
+            raise
+        return _fail(
+            f"the Python package {error.name} is missing: run `make book`, or pip install -e .[widgets,book,dev]"
+        )
+    except (OSError, RuntimeError) as error:  # RuntimeError: the site's own one-line errors
+        return _fail(str(error) or type(error).__name__)
+
+
+def _fail(message: str, status: int = 2) -> int:
+    print(f"mha: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mha", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--root", type=Path, help="the book's folder (default: found from here upwards)")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    verb = verbs.add_parser("build", help="run the chapters that changed and store their notebooks")
+    verb.add_argument(
+        "chapters", nargs="*", metavar="slug", help="e.g. 01_collapse, collapse or 1 (default: all)"
+    )
+    verb.add_argument("--force", action="store_true", help="run them even if nothing changed")
+    verb.set_defaults(run=_build)
+
+    verb = verbs.add_parser(
+        "check", help="fail unless every notebook is the product of its source and keeps the rules"
+    )
+    verb.add_argument("chapters", nargs="*", metavar="slug")
+    verb.set_defaults(run=_check)
+
+    verb = verbs.add_parser("new", help="begin a chapter: source, module, test and exercises")
+    verb.add_argument("chapter", metavar="slug", help="NN_idea, e.g. 07_specialisation")
+    verb.set_defaults(run=_new)
+
+    verbs.add_parser("site", help="build the static site into _build/html").set_defaults(run=_site)
+    verb = verbs.add_parser("serve", help="serve the site on this machine")
+    verb.add_argument("--port", type=int, default=8000)
+    verb.set_defaults(run=_serve)
+    verbs.add_parser("offline", help="pack the site into a zip that opens from disk").set_defaults(
+        run=_offline
+    )
+    return parser
+
+
+def _build(root: Path, options: argparse.Namespace) -> None:
+    from mha_teach.press.build import build
+    from mha_teach.press.project import resolve
+
+    build(root, resolve(root, options.chapters), force=options.force)
+
+
+def _check(root: Path, options: argparse.Namespace) -> int:
+    from mha_teach.press.check import check
+    from mha_teach.press.project import resolve
+
+    chosen = resolve(root, options.chapters)
+    findings = check(root, chosen)
+    for finding in findings:
+        print(finding)
+    chapters = "1 chapter" if len(chosen) == 1 else f"{len(chosen)} chapters"
+    print(f"{chapters}: {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}", file=sys.stderr)
+    return 1 if findings else 0
+
+
+def _new(root: Path, options: argparse.Namespace) -> None:
+    from mha_teach.press.new import new
+
+    for line in new(root, options.chapter):
+        print(line)
+
+
+def _site(root: Path, options: argparse.Namespace) -> None:
+    from mha_teach.press.site import build_site
+
+    build_site(root)
+
+
+def _serve(root: Path, options: argparse.Namespace) -> None:
+    from mha_teach.press.site import serve
+
+    serve(root, options.port)
+
+
+def _offline(root: Path, options: argparse.Namespace) -> None:
+    from mha_teach.press.offline import make_offline
+
+    make_offline(root)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""From a chapter's markdown to its executed notebook: read, expand, run, check."""
