@@ -16,6 +16,7 @@ import torch
 
 from mha_teach.shapes import Float, Int, Tensor
 
+LOUD = 2.0  # height of a value's one-hot, so that keys (length √key_dim) do not drown it
 CHUNK = 16  # steps drawn by one call of the generator; part of the definition of a seed's stream
 
 
@@ -117,9 +118,10 @@ def _generator(seed: int, stream: int) -> torch.Generator:
     return torch.Generator().manual_seed((int(seed) * 8 + stream) * 2_654_435_761 % 2**63)
 
 
-def _linear(source: torch.Generator, d_in: int, d_out: int) -> Float[Tensor, "d_in d_out"]:
-    """A random linear map that keeps lengths on average."""
-    return torch.randn(d_in, d_out, generator=source) * d_out**-0.5
+def _mix(source: torch.Generator, d_in: int, d_out: int) -> Float[Tensor, "d_in d_out"]:
+    """A random linear map; while d_in ≤ d_out its rows are orthonormal, so it keeps lengths and loses nothing."""
+    side = max(d_in, d_out)
+    return torch.linalg.qr(torch.randn(side, side, generator=source)).Q[:d_in, :d_out].contiguous()
 
 
 def _apply(x: Float[Tensor, "seed batch n d_in"], m: Float[Tensor, "seed d_in d_out"]) -> Tensor:
@@ -131,7 +133,7 @@ def _apply(x: Float[Tensor, "seed batch n d_in"], m: Float[Tensor, "seed d_in d_
 class Lookups(Task):
     """Find ``roles`` items by their (noisy) keys and name the value of each.
 
-    An item is a linear map of [a fresh random key, the one-hot of its value]; a query is a linear map of
+    An item is a linear map of [a fresh random key, the one-hot of its value (of height 2)]; a query is a linear map of
     ``roles`` keys of different items, each with Gaussian noise of standard deviation ``noise``.
     """
 
@@ -160,8 +162,8 @@ class Lookups(Task):
 
     def world(self, source: torch.Generator) -> list[Tensor]:
         return [
-            _linear(source, self.key_dim + self.values, self.item_dim),
-            _linear(source, self.key_dim * self.roles, self.query_dim),
+            _mix(source, self.key_dim + self.values, self.item_dim),
+            _mix(source, self.key_dim * self.roles, self.query_dim),
         ]
 
     def draw(self, source: torch.Generator, shape: tuple[int, ...]) -> list[Tensor]:
@@ -174,7 +176,7 @@ class Lookups(Task):
 
     def compose(self, maps: list[Tensor], raw: list[Tensor]) -> Batch:
         keys, values, asked, noise = raw
-        names = torch.nn.functional.one_hot(values, self.values).to(keys.dtype)
+        names = torch.nn.functional.one_hot(values, self.values) * LOUD
         items = _apply(torch.cat([keys, names], -1), maps[0])
         flat = asked.flatten(2)  # (seed, batch, query · role)
         found = keys.gather(2, flat[..., None].expand(-1, -1, -1, self.key_dim))
@@ -265,7 +267,7 @@ class FixedOffsets(Task):
         return self.d_model
 
     def world(self, source: torch.Generator) -> list[Tensor]:
-        return [_linear(source, self.values + self.length, self.d_model)]
+        return [_mix(source, self.values + self.length, self.d_model)]
 
     def draw(self, source: torch.Generator, shape: tuple[int, ...]) -> list[Tensor]:
         return [torch.randint(self.values, (*shape, self.length), generator=source)]

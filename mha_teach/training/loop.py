@@ -42,7 +42,7 @@ def logged_steps(steps: int, count: int = 40) -> list[int]:
 
 def loss_of(
     logits: Float[Tensor, "seed batch query answers"], batch: Batch, values: int
-) -> Float[Tensor, "seed"]:
+) -> Float[Tensor, " seed"]:
     """Cross-entropy in nats, averaged over batch, queries and roles."""
     each = F.cross_entropy(logits.reshape(-1, values), batch.targets.flatten(), reduction="none")
     return each.view(logits.shape[0], -1).mean(1)

@@ -58,11 +58,11 @@ class Sweep:
     def scores(self) -> Float[Tensor, "config seed"]:
         return self.role_scores.mean(-1)
 
-    def mean(self) -> Float[Tensor, "config"]:
+    def mean(self) -> Float[Tensor, " config"]:
         """Mean score over seeds."""
         return self.scores.mean(-1)
 
-    def std(self) -> Float[Tensor, "config"]:
+    def std(self) -> Float[Tensor, " config"]:
         """Sample standard deviation over seeds; 0 for a single seed."""
         return self.scores.std(-1) if len(self.seeds) > 1 else torch.zeros(len(self.configs))
 
