@@ -13,9 +13,12 @@ from mha_teach.press.project import SLUG
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)(?P<rest>[^)]*)\)")
 NOTE = re.compile(
-    r"^:::\{(?P<kind>note|tip|warning)\}[ \t]*(?P<title>[^\n]*)\n(?P<body>.*?)^:::[ \t]*$", re.M | re.S
+    r"^:::\{(?P<kind>note|tip|warning)\}[ \t]*(?P<title>[^\n]*)\n(?P<body>.*?)^:::[ \t]*$",
+    re.MULTILINE | re.DOTALL,
 )
-CODE_SPAN = re.compile(r"(`+)(?:(?!\1).)+\1", re.S)
+FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
+MATH = re.compile(r"\$\$.*?\$\$|(?<![\\$])\$(?!\s)[^$]*?(?<!\s)\$(?!\d)", re.DOTALL)
+CODE_SPAN = re.compile(r"(`+)(?:(?!\1).)+\1", re.DOTALL)
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
@@ -48,6 +51,25 @@ def _outside_spans(text: str, change: Callable[[str], str]) -> str:
         out += [change(text[at : span.start()]), span[0]]
         at = span.end()
     return "".join([*out, change(text[at:])])
+
+
+def _blank(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0])
+
+
+def without_fences(text: str) -> str:
+    """``text`` with code blocks turned to spaces: same lines, same columns."""
+    return FENCED.sub(_blank, text)
+
+
+def without_code(text: str) -> str:
+    """The same without code spans."""
+    return CODE_SPAN.sub(_blank, without_fences(text))
+
+
+def blanked(text: str) -> str:
+    """The same without code and math: prose only."""
+    return MATH.sub(_blank, without_code(text))
 
 
 def for_notebook(text: str, root: Path) -> str:

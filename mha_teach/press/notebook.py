@@ -14,7 +14,7 @@ from nbformat import NotebookNode, v4
 from mha_teach.press import markdown, opening
 from mha_teach.press.address import Address, read_address
 from mha_teach.press.closure import MAGIC
-from mha_teach.press.problems import PressError
+from mha_teach.press.problems import Finding, PressError
 from mha_teach.press.project import wheel_name
 from mha_teach.press.source import Cell, Chapter
 
@@ -96,7 +96,7 @@ def draft(root: Path, chapter: Chapter, find: Callable[[str], Exercise] = find_e
 def _opened(chapter: Chapter, address: Address, wheel: str) -> list[Cell]:
     """The chapter's cells with the byline under the title and the setup cell after it."""
     if not chapter.cells or not (title := TITLE.match(chapter.cells[0].text)):
-        raise PressError(f"{chapter.name}:1: no title: begin the page with a line `# Title`")
+        raise PressError(Finding(chapter.name, 1, "no title", "begin the page with a line `# Title`"))
     first, *rest = chapter.cells
     line = first.line + title[0].count("\n")
     top = Cell("markdown", f"{title[0].strip()}\n\n{opening.byline(chapter, address, wheel)}", line, {})
@@ -134,7 +134,7 @@ def _found(find: Callable[[str], Exercise], chapter: Chapter, piece: Cell, exerc
             if error.args and " " in str(error.args[0])
             else "define it in mha_teach/exercises"
         )
-        raise PressError(f"{chapter.name}:{piece.line}: no exercise {exercise_id}: {why}") from None
+        raise PressError(Finding(chapter.name, piece.line, f"no exercise {exercise_id}", why)) from None
 
 
 def _exercise_cells(chapter: Chapter, piece: Cell, exercise: Exercise) -> list[Cell]:
@@ -158,7 +158,7 @@ def must_parse(source: str, name: str, line: int) -> None:
         ast.parse(MAGIC.sub(r"\1pass", source))
     except SyntaxError as error:
         at = line + (error.lineno or 1) - 1
-        raise PressError(f"{name}:{at}: SyntaxError: {error.msg}: mend the cell") from None
+        raise PressError(Finding(name, at, f"SyntaxError: {error.msg}", "mend the cell")) from None
 
 
 def _hints(hints: list[str]) -> str:

@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-class PressError(Exception):
-    """A mistake of the author or the machine, told in one line and without a traceback."""
-
-
 @dataclass(frozen=True, order=True)
 class Finding:
     """One thing to mend: ``book/01_collapse.md:123: what is wrong: what to do``."""
@@ -20,3 +16,11 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.wrong}: {self.cure}"
+
+
+class PressError(Exception):
+    """A mistake of the author or the machine, told in one line and without a traceback."""
+
+    def __init__(self, what: str | Finding) -> None:
+        super().__init__(str(what))
+        self.finding = what if isinstance(what, Finding) else None

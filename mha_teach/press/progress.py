@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import Self
 
 
 class Progress:
@@ -15,7 +16,7 @@ class Progress:
         self.live = sys.stderr.isatty()
         self.began = self.last = time.monotonic()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -8,7 +8,7 @@ from typing import Any
 
 from jupytext.myst import MystMetadataParsingError, myst_to_notebook
 
-from mha_teach.press.problems import PressError
+from mha_teach.press.problems import Finding, PressError
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ def read(root: Path, path: Path) -> Chapter:
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
-        raise PressError(f"{name}: no such file: make it with `mha new {path.stem}`") from None
+        raise PressError(Finding(name, 1, "no such file", f"make it with `mha new {path.stem}`")) from None
     except UnicodeDecodeError as error:
-        raise PressError(f"{name}: not UTF-8 at byte {error.start}: save it as UTF-8") from None
+        raise PressError(Finding(name, 1, f"not UTF-8 at byte {error.start}", "save it as UTF-8")) from None
     return parse(text, path, name)
 
 
@@ -56,7 +56,7 @@ def parse(text: str, path: Path, name: str) -> Chapter:
     try:
         notebook = myst_to_notebook(text, add_source_map=True)
     except MystMetadataParsingError as error:
-        raise PressError(f"{name}:1: {' '.join(str(error).split())}: mend the YAML") from None
+        raise PressError(Finding(name, 1, " ".join(str(error).split()), "mend the YAML")) from None
     meta = dict(notebook.metadata)
     starts = meta.pop("source_map")
     lines = text.splitlines()
