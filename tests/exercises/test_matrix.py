@@ -94,11 +94,11 @@ def test_an_exercise_is_complete(exercise):
 def test_a_check_takes_less_than_a_second(exercise):
     given = answers(exercise, exercise.source_of(exercise.mutants[-1]), "mutant")
     seconds = []
-    for _ in range(3):  # the machine may be busy: the best of three counts
+    for _ in range(3):  # CPU seconds, the best of three: the machine may be busy
         judge._reference.cache_clear()
-        start = time.perf_counter()
+        start = time.process_time()
         exercise.check(*given)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 1.0
 
 
