@@ -22,17 +22,20 @@ import yaml
 from filelock import FileLock
 
 from mha_teach import theme, widgets
+from mha_teach.press import pages
+from mha_teach.press.address import read_address
+from mha_teach.press.problems import PressError
 
 EPOCH = "1735689600"  # 2025-01-01: the wheel's time stamps, so that its bytes depend on its contents alone
 INPUTS = ("_config.yml", "_toc.yml", "pyproject.toml", "README.md", "book", "notebooks", "mha_teach")
 MATHJAX = ("tex-chtml-full.js", "output/chtml/fonts/woff-v2")
-SHOWN_BY_BROWSER = re.compile(r"^(reading sources|writing output)\.\.\. *\[ *(\d+)%\] (\S+)")
+STEP = re.compile(r"^(reading sources|writing output)\.\.\. *\[ *(\d+)%\] (\S+)")
 WARNING = re.compile(
     r"^(?P<page>[^:\n]+?)(?::(?P<line>\d+))?: (?:WARNING|ERROR|CRITICAL|SEVERE): (?P<what>.+)"
 )
 
 
-class SiteError(RuntimeError):
+class SiteError(PressError):
     """The site can't be built or served; the message is one line that says where and what to do."""
 
 
@@ -49,11 +52,11 @@ def build_site(root: Path) -> Path:
         _check_pages(root)
         stage(root)
         fresh = _run_jupyter_book(root)
+        pages.polish(fresh, read_address(root))
         html = build / "html"
         shutil.rmtree(html, ignore_errors=True)
         fresh.rename(html)
         shutil.rmtree(build / "next", ignore_errors=True)
-        (html / ".nojekyll").touch()  # else GitHub Pages hides the folders that begin with an underscore
         (build / "site.stamp").write_text(stamp, encoding="utf-8")
     print(f"site: {html} ({time.monotonic() - began:.0f} s)", flush=True)
     return html
@@ -89,6 +92,9 @@ def stage(root: Path) -> None:
     (static / "mha-widgets.js").write_text(bundle(), encoding="utf-8")
     _stage_mathjax(static / "vendor" / "mathjax")
     _build_wheel(root, extra / "downloads")
+    (extra / "notebooks").mkdir()
+    for notebook in (root / "notebooks").glob("*.ipynb"):  # beside its page, where the byline looks for it
+        shutil.copyfile(notebook, extra / "notebooks" / notebook.name)
 
 
 def serve(root: Path, port: int = 8000) -> None:
@@ -157,7 +163,7 @@ def _stage_mathjax(target: Path) -> None:
 def _build_wheel(root: Path, target: Path) -> None:
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)]
     env = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
-    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SiteError(f"the wheel does not build: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
 
@@ -173,7 +179,7 @@ def _run_jupyter_book(root: Path) -> Path:
     for line in run.stdout or ():
         line = re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip()
         log.append(line)
-        if step := SHOWN_BY_BROWSER.match(line):
+        if step := STEP.match(line):
             print(f"  {step[1].split()[0]} {step[2]:>3} %  {step[3]}", flush=True)
     html = out / "_build" / "html"
     if run.wait() or not (html / "index.html").exists():
@@ -196,11 +202,14 @@ def failure(log: list[str], root: Path) -> str:
 
 
 def _config(root: Path) -> Path:
-    """``_config.yml`` plus the launch buttons that a known repository address allows."""
+    """``_config.yml`` plus what a known repository address allows: a link to it, and Colab for GitHub."""
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    if (config.get("repository") or {}).get("url"):
+    address = read_address(root)
+    known = any(host in address.url for host in ("//github.com/", "//gitlab.com/", "//bitbucket.org/"))
+    config["repository"] = {"url": address.url if known else "", "branch": address.branch}
+    config.setdefault("html", {})["use_repository_button"] = known
+    if address.colab("any"):
         config["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
-        config["html"]["use_repository_button"] = True
     path = root / "_build" / "config.yml"
     path.write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return path
