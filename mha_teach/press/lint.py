@@ -177,9 +177,8 @@ def names_of(path: Path) -> list[tuple[str, int]]:
     """Public names of a module with their lines: its ``__all__``, else its public functions and classes."""
     body = ast.parse(path.read_text("utf-8")).body
     for node in body:
-        if isinstance(node, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets
-        ):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
             return [(name, node.lineno) for name in ast.literal_eval(node.value)]
     kinds = (ast.FunctionDef, ast.ClassDef)
     return [(n.name, n.lineno) for n in body if isinstance(n, kinds) and not n.name.startswith("_")]
