@@ -1,0 +1,20 @@
+"""Widgets that run alike on the static page, in JupyterLab and in Colab.
+
+``HeadSplitter`` (chapter 01) and ``Saturation`` (chapter 02) need the extra ``widgets``; ``static_bundle`` needs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from mha_teach.widgets.static import static_bundle
+
+_HOMES = {"HeadSplitter": "head_splitter", "Saturation": "saturation"}
+__all__ = ["HeadSplitter", "Saturation", "static_bundle"]
+
+
+def __getattr__(name: str) -> object:
+    # Late, so that building the site needs no Jupyter.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

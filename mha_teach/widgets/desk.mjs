@@ -1,0 +1,68 @@
+// The desk of a widget: controls bound to a model, complaints, keyboard. Joined behind core.mjs.
+
+// Binds a view to its model. `problem(choices, limits, words)` gives null or [field, sentence]; a refused value never reaches the model.
+export function desk({ model, el, names, problem }) {
+  const words = model.get("words"), fields = {};
+  const complaint = make("p", { class: "mha-problem", role: "alert", id: fresh() });
+  const controls = make("div", { class: "mha-controls" });
+  const tell = make("p", { class: "mha-tell", role: "status", "aria-live": "polite", "aria-atomic": "true" });
+  const timed = make("p", { class: "mha-note mha-timed" });
+  const root = make("section", { class: "mha-view", "aria-label": words.title },
+    make("h3", {}, words.title), make("p", { class: "mha-lead" }, words.lead), controls, complaint, tell);
+  // JupyterLab takes arrow keys and letters for itself unless they stop here.
+  root.addEventListener("keydown", (event) => event.stopPropagation());
+  el.append(root);
+
+  const choices = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const complain = (found) => {
+    complaint.textContent = found ? found[1] : "";
+    for (const [name, field] of Object.entries(fields)) {
+      const bad = Boolean(found) && found[0] === name;
+      field.setAttribute("aria-invalid", String(bad));
+      if (bad) field.setAttribute("aria-describedby", complaint.id);
+      else field.removeAttribute("aria-describedby");
+    }
+  };
+  const put = (name, value, also = {}) => {
+    const wish = { [name]: value, ...also };
+    const found = problem({ ...choices(), ...wish }, model.get("limits"), words);
+    complain(found);
+    if (found) return false;
+    for (const [key, good] of Object.entries(wish)) model.set(key, good);
+    model.save_changes();
+    return true;
+  };
+  const watched = [];
+  const watch = (event, act) => { model.on(event, act); watched.push([event, act]); };
+  watch("change:message", () => { const { field, text } = model.get("message"); complain(text ? [field, text] : null); });
+
+  // A control on the desk, or with `apart` one that the view itself puts into a panel.
+  const place = (control, { field = control.field, apart = false } = {}) => {
+    fields[field.name] = field;
+    if (!apart) controls.append(control.node);
+    return control;
+  };
+  const devices = model.get("devices");
+  const device = devices.length
+    ? place(picker({ name: "device", label: words.device, options: devices.map((d) => [d, d]), put: (value) => put("device", value) }))
+    : null;
+  const clock = (result) => {
+    if (device) device.show(model.get("device"));
+    timed.textContent = result.device ? fill(words.timed_live, { device: result.device, ms: digits(result.ms) }) : words.timed_page;
+  };
+  // Leave: what a view's cleanup does.
+  const leave = () => { for (const [event, act] of watched) model.off(event, act); root.remove(); };
+  return { root, words, controls, tell, timed, choices, put, complain, watch, place, clock, leave };
+}
+
+// Two columns of numbers side by side; a change is marked by a factor, not by a colour.
+export function ledger(words) {
+  const body = make("tbody");
+  const node = make("section", { class: "mha-panel mha-ledger" }, make("h4"), make("table", {}, make("thead", {}, make("tr", {})), body));
+  const show = (heading, columns, rows) => {
+    node.querySelector("h4").textContent = heading;
+    node.querySelector("tr").replaceChildren(make("td"), ...columns.map((c) => make("th", { scope: "col" }, c)));
+    body.replaceChildren(...rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((c) => make("td", {}, c)))));
+  };
+  return { node, show };
+}

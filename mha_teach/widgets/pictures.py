@@ -1,0 +1,92 @@
+"""The pictures that readers without JavaScript see: small SVG, drawn from the same tensors."""
+
+from __future__ import annotations
+
+import math
+
+from mha_teach import theme
+from mha_teach.shapes import Float, Int, Tensor
+
+_FONT = 'font-family="system-ui,sans-serif" font-size="12"'
+
+
+def _svg(width: int, height: int, body: list[str]) -> str:
+    ink, paper = theme.palette()["ink"]["light"], theme.palette()["paper"]["light"]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" {_FONT} '
+        f'fill="{ink}"><rect width="{width}" height="{height}" fill="{paper}"/>{"".join(body)}</svg>'
+    )
+
+
+def shade(weight: float) -> str:
+    """The colour of a weight between 0 and 1 on the palette's ramp."""
+    ramp = [[int(hue[i : i + 2], 16) for i in (1, 3, 5)] for hue in theme.palette()["weights"]]
+    place = min(max(weight, 0.0), 1.0) * (len(ramp) - 1)
+    low = min(int(place), len(ramp) - 2)
+    mixed = (round(a + (place - low) * (b - a)) for a, b in zip(ramp[low], ramp[low + 1], strict=True))
+    return "#" + "".join(f"{c:02x}" for c in mixed)
+
+
+def attention_map(
+    weights: Float[Tensor, "query key"], tokens: list[str], targets: Int[Tensor, "role query"]
+) -> str:
+    """Rows ask, columns answer; ▲ and ● mark the right answers to the two questions."""
+    cell, left, top = 30, 84, 84
+    body = []
+    for i, row in enumerate(weights.tolist()):
+        y = top + i * cell
+        body.append(f'<text x="{left - 6}" y="{y + 19}" text-anchor="end">{_safe(tokens[i])}</text>')
+        for j, weight in enumerate(row):
+            x = left + j * cell
+            body.append(
+                f'<rect x="{x}" y="{y}" width="{cell - 1}" height="{cell - 1}" fill="{shade(weight)}"/>'
+            )
+    for j, token in enumerate(tokens):
+        x = left + j * cell + 19
+        body.append(f'<text transform="translate({x} {top - 6}) rotate(-90)">{_safe(token)}</text>')
+    style = 'stroke="#fff" stroke-width="1.2"'
+    for hue, mark, role in (
+        ("query", "M{x} {a}l6 11h-12z", 0),
+        ("key", "M{x} {b}m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", 1),
+    ):
+        for i, j in enumerate(targets[role].tolist()):
+            x, y = left + j * cell + 14.5, top + i * cell + 14.5
+            path = mark.format(x=x, a=y - 6, b=y)
+            body.append(f'<path d="{path}" fill="{theme.role(hue)}" {style}/>')
+    size = left + len(tokens) * cell + 8
+    return _svg(size, top + len(tokens) * cell + 8, body)
+
+
+def scores_and_row(scores: Float[Tensor, "query key"], row: Float[Tensor, "*key"]) -> str:
+    """Histogram of scores from -6 to 6 against N(0, 1), and one softmax row."""
+    edge, bins, height, wide = 6, 48, 150, 300
+    bin_width = 2 * edge / bins
+    where = ((scores.flatten() + edge) / bin_width).floor().clamp(0, bins - 1).long()
+    density = where.bincount(minlength=bins).double() / scores.numel() / bin_width
+    hue, ink = theme.role("query"), theme.palette()["ink"]["light"]
+
+    def bar(x: float, width: float, share: float) -> str:
+        tall = height * min(share, 1.0)
+        return f'<rect x="{x:.1f}" y="{height + 10 - tall:.1f}" width="{width:.1f}" height="{tall:.1f}" fill="{hue}"/>'
+
+    step = wide / bins
+    body = [bar(10 + i * step, step - 1, share / 0.45) for i, share in enumerate(density.tolist())]
+    curve = []
+    for i in range(61):
+        x = i / 60 * 2 * edge - edge
+        tall = math.exp(-x * x / 2) / math.sqrt(2 * math.pi) / 0.45
+        curve.append(f"{10 + i * wide / 60:.1f},{height + 10 - height * tall:.1f}")
+    body.append(f'<polyline points="{" ".join(curve)}" fill="none" stroke="{ink}" stroke-width="2"/>')
+    for value in (-6, 0, 6):
+        x = 10 + (value + edge) / (2 * edge) * wide
+        anchor = {-6: "start", 0: "middle", 6: "end"}[value]
+        body.append(f'<text x="{x}" y="{height + 26}" text-anchor="{anchor}">{value}</text>')
+    step = wide / len(row)
+    body += [bar(340 + j * step, step - 1, weight) for j, weight in enumerate(row.tolist())]
+    body.append(f'<text x="160" y="{height + 42}" text-anchor="middle">score</text>')
+    body.append(f'<text x="490" y="{height + 42}" text-anchor="middle">weight on each key, 0 to 1</text>')
+    return _svg(650, height + 52, body)
+
+
+def _safe(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")

@@ -1,0 +1,108 @@
+// The view of saturation; its arithmetic stands in saturation_math.mjs.
+
+const EDGE = 6, BINS = 48, W = 360, H = 190, LEFT = 34, BOTTOM = 26;
+
+// Axes with a few labelled ticks: `place` maps a value to 0…1.
+function axes(svg, ticks, title, down = []) {
+  const label = (x, y, text, anchor) => make("text", { x, y, "text-anchor": anchor, class: "mha-tick" }, text);
+  svg.append(make("line", { class: "mha-axis", x1: LEFT, x2: W, y1: H - BOTTOM, y2: H - BOTTOM }),
+    ...ticks.map(([at, text]) => label(LEFT + at * (W - LEFT), H - BOTTOM + 13, text, at > 0.97 ? "end" : "middle")),
+    ...down.flatMap(([at, text]) => [make("line", { class: "mha-grid", x1: LEFT, x2: W, y1: up(at), y2: up(at) }), label(LEFT - 5, up(at) + 3.5, text, "end")]),
+    label((LEFT + W) / 2, H - 1, title, "middle"));
+}
+const up = (share) => (H - BOTTOM) - Math.min(1, Math.max(0, share)) * (H - BOTTOM - 8);
+const over = (share) => LEFT + share * (W - LEFT);
+const sheet = (className) => make("svg", { viewBox: `0 0 ${W} ${H}`, class: "mha-plot " + className, role: "img" });
+
+function drawHistogram(svg, { all, own }, words) {
+  const bin = 2 * EDGE / BINS, peak = 0.45, tall = (share) => share / bin / peak;
+  svg.replaceChildren();
+  axes(svg, [-6, -3, 0, 3, 6].map((v) => [(v + EDGE) / (2 * EDGE), String(v)]), words.bin, [0.2, 0.4].map((v) => [v / peak, String(v)]));
+  const bar = (name, share, i) => make("rect", { class: name, x: over(i / BINS) + 0.5, width: (W - LEFT) / BINS - 1, y: up(tall(share)), height: H - BOTTOM - up(tall(share)) });
+  const bell = Array.from({ length: 121 }, (_, i) => {
+    const x = (i / 120) * 2 * EDGE - EDGE;
+    return `${i ? "L" : "M"}${over(i / 120).toFixed(1)} ${up(Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI) / peak).toFixed(1)}`;
+  }).join("");
+  all.forEach((share, i) => share > 0 && svg.append(bar(i === 0 || i === BINS - 1 ? "mha-fill mha-outer" : "mha-fill", share, i)));
+  own.forEach((share, i) => share > 0 && svg.append(bar("mha-own", share, i)));
+  svg.append(make("path", { class: "mha-bell", d: bell }));
+}
+
+function drawRow(svg, weights, own, words) {
+  const n = weights.length, step = (W - LEFT) / n, gap = Math.min(1.5, step / 5);
+  svg.replaceChildren();
+  axes(svg, [[0.5 / n, "1"], [1 - 0.5 / n, String(n)]], words.key, [0.5, 1].map((v) => [v, String(v)]));
+  weights.forEach((w, j) => svg.append(make("rect", { class: "mha-fill", x: LEFT + j * step + gap, width: step - 2 * gap, y: up(w), height: H - BOTTOM - up(w) })));
+  svg.append(make("line", { class: "mha-bell mha-dash", x1: LEFT, x2: W, y1: up(1 / n), y2: up(1 / n) }));
+  const x = LEFT + (own + 0.5) * step, y = Math.max(14, up(weights[own]) - 3);
+  svg.append(make("path", { class: "mha-mark mha-a", d: `M${x} ${y - 10}l5 9h-10z` }));
+}
+
+function drawCurve(svg, curve, d, words) {
+  const low = -4, high = 2, tall = (v) => (Math.log10(Math.max(v, 10 ** low)) - low) / (high - low);
+  svg.replaceChildren();
+  axes(svg, [1, 8, 64, 1024].map((v) => [Math.log2(v) / 10, String(v)]), words.d_k, [-4, -2, 0, 2].map((v) => [(v - low) / (high - low), v === 0 ? "1" : `1e${v}`]));
+  svg.append(make("line", { class: "mha-cursor", x1: over(Math.log2(d) / 10), x2: over(Math.log2(d) / 10), y1: 4, y2: H - BOTTOM }));
+  ["mha-scores", "mha-query"].forEach((name, which) => {
+    const points = curve.map((pair, i) => [over(i / 10), up(tall(pair[which]))]);
+    svg.append(make("path", { class: "mha-line " + name, d: points.map(([x, y], i) => `${i ? "L" : "M"}${x} ${y.toFixed(1)}`).join("") }),
+      ...points.map(([x, y]) => (which ? make("circle", { class: "mha-dot " + name, cx: x, cy: y, r: 3 }) : make("rect", { class: "mha-dot " + name, x: x - 2.7, y: y - 2.7, width: 5.4, height: 5.4 }))));
+  });
+}
+
+export default {
+  render({ model, el }) {
+    const board = desk({ model, el, names: NAMES, problem }), { words, put, root } = board, limits = model.get("limits");
+    const number = (name) => (value) => put(name, value);
+    const steps = (list, top) => list.filter((v) => v <= top);
+    const ladder = LADDER.flatMap((v) => (v > 1 && v < FULL ? [v, 1.5 * v] : [v])).filter(Number.isInteger);
+    const width = board.place(dial({ name: "d_k", label: words.d_k, values: ladder, put: number("d_k"), wide: true }));
+    const scale = board.place(picker({ name: "scale", label: words.scale, options: words.scales, put: number("scale") }));
+    const rho = board.place(dial({ name: "correlation", label: words.correlation, values: Array.from({ length: 21 }, (_, i) => i / 20), put: number("correlation") }));
+    const count = board.place(dial({ name: "n", label: words.n, values: steps([2, 4, 8, 16, 24, 32, 64, 128, 256], limits.n[1]), put: number("n") }));
+    const query = board.place(dial({ name: "query", label: words.query, values: [1], put: number("query") }), { apart: true });
+    const seed = board.place(dial({ name: "seed", label: words.seed, values: Array.from({ length: 20 }, (_, i) => i), put: number("seed") }));
+
+    const plots = ["mha-histogram", "mha-row", "mha-curve"].map(sheet);
+    let state = null;
+    const centre = (i) => digits((i + 0.5) * 2 * EDGE / BINS - EDGE);
+    const bins = panel({ drawing: plots[0], words, table: () => [[words.bin, words.share, words.own_share], ...Array.from(state.bins.all, (share, i) => [centre(i), percent(share), percent(state.bins.own[i])])] });
+    const row = panel({ tools: [query.node], drawing: plots[1], words, table: () => [[words.key, words.weight], ...Array.from(state.row, (w, j) => [String(j + 1) + (j === state.i ? " ▲" : ""), digits(w)])] });
+    const legend = make("p", { class: "mha-legend" }, make("span", { class: "mha-scores" }, "■ " + words.to_scores), make("span", { class: "mha-query" }, "● " + words.to_query));
+    const curve = panel({ drawing: make("div", {}, plots[2], legend), words, table: () => [[words.d_k, words.to_scores, words.to_query], ...LADDER.map((d, i) => [String(d), ...state.curve[i].map(digits)])] });
+    const counts = ledger(words);
+    root.append(make("div", { class: "mha-panels" }, bins.node, row.node, curve.node, counts.node),
+      make("p", { class: "mha-note" }), board.timed);
+
+    function draw() {
+      const result = model.get("result"), { n } = result, i = Math.min(model.get("query"), n) - 1;
+      const scores = floats(result.scores), weights = floats(result.weights);
+      state = { ...result, i, bins: histogram(scores, n, EDGE, BINS), row: weights.subarray(i * n, (i + 1) * n) };
+      drawHistogram(plots[0], state.bins, words);
+      drawRow(plots[1], state.row, i, words);
+      drawCurve(plots[2], result.curve, result.d_k, words);
+      const correlation = model.get("correlation"), out = fill(words.outside, { percent: percent(state.bins.beyond), edge: EDGE });
+      const own = correlation ? fill(words.histogram_own, { n }) : "";
+      bins.say(fill(words.histogram, { all: n * n }), [words.histogram_note, own, state.bins.beyond > 0 ? out + "." : ""].filter(Boolean).join(" "));
+      row.say(fill(words.row, { i: i + 1 }), fill(words.row_note, { n }));
+      curve.say(words.curve, words.curve_note);
+      const lines = [["variance", "variance"], ["own_mean", "own_mean"], ["max_weight", "max_weight"], ["entropy", "entropy"], ["dead", "dead"], ["grad_scores", "to_scores"], ["grad_query", "to_query"]];
+      counts.show(fill(words.numbers, { n }), [words.now, words.reference], lines.map(([name, field]) =>
+        [fill(words[name], { most: digits(Math.log(n)) }), ...[result.now, result.reference].map((found) => (field === "dead" ? `${found.dead} / ${n}` : digits(found[field])))]));
+      board.tell.textContent = summary(result, { correlation }, words);
+      width.show(model.get("d_k"));
+      scale.show(model.get("scale"));
+      rho.show(correlation);
+      count.show(model.get("n"));
+      query.range(Array.from({ length: n }, (_, k) => k + 1));
+      query.show(i + 1);
+      seed.show(model.get("seed"));
+      board.clock(result);
+      root.querySelector(".mha-panels + .mha-note").textContent = fill(words.honest, { n }) + " " + fill(words.d_model, { d_model: D_MODEL, value: digits(1 / Math.sqrt(D_MODEL)) }) + ".";
+      plots.forEach((plot, k) => plot.setAttribute("aria-label", [bins, row, curve][k].node.querySelector("h4").textContent + ". " + board.tell.textContent));
+    }
+    for (const event of ["change:result", "change:query"]) board.watch(event, draw);
+    draw();
+    return board.leave;
+  },
+};

@@ -1,0 +1,113 @@
+"""Saturation: how d_k, the scale and correlation move scores, the softmax row and its gradients (chapter 02)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import torch
+import traitlets as t
+
+from mha_teach import scaling
+from mha_teach.shapes import Float, Tensor
+from mha_teach.widgets import pictures, static
+from mha_teach.widgets.base import Problem, Widget, outside
+from mha_teach.widgets.draws import normals
+
+FULL = D_MODEL = 1024
+LADDER = [2**i for i in range(11)]
+
+
+def draw(
+    n: int, d_k: int, correlation: float, seed: int
+) -> tuple[Float[Tensor, "query d_k"], Float[Tensor, "key d_k"]]:
+    """Like ``scaling.draw_qk``, from numbers that JavaScript can draw too: k_i = ρ q_i + √(1-ρ²) ε_i.
+
+    A wider head sees the numbers of a narrower one and more, so that nothing else changes along the slider.
+    """
+    q, noise = (normals(seed, stream, n * FULL).view(n, FULL)[:, :d_k] for stream in (4, 5))
+    return q, correlation * q + math.sqrt(1 - correlation**2) * noise
+
+
+class Saturation(Widget):
+    """Scores of random queries and keys at any ``d_k`` from 1 to 1024, scaled by one of ``scaling.SCALES``.
+
+    ``n`` queries and keys; key i has ``correlation`` with query i. ``query`` (from 1) is the row shown.
+    """
+
+    NAME = "saturation"
+    CHOICES: ClassVar = {"d_k": 64, "scale": "none", "correlation": 0.0, "n": 32, "query": 1, "seed": 0}
+    STATIC: ClassVar = {
+        "d_k": [1, FULL, 1],
+        "correlation": [0, 1, 0],
+        "n": [2, 32, 1],
+        "query": [1, 256, 1],
+        "seed": [0, 9999, 1],
+    }
+    LIVE: ClassVar = STATIC | {"n": [2, 256, 1]}
+    _esm = static.esm(NAME)
+    _css = static.styles()
+
+    d_k = t.Any(64).tag(sync=True)
+    scale = t.Any("none").tag(sync=True)
+    correlation = t.Any(0.0).tag(sync=True)
+    n = t.Any(32).tag(sync=True)
+    query = t.Any(1).tag(sync=True)
+    seed = t.Any(0).tag(sync=True)
+
+    @t.validate(*CHOICES, "device")
+    def _admit(self, proposal: t.Bunch) -> Any:
+        return self.admit(proposal)
+
+    @classmethod
+    def problem(cls, choices: dict, limits: dict) -> Problem | None:
+        words = static.words(cls.NAME)
+        for name in ("d_k", "correlation", "n", "query", "seed"):
+            if found := outside(name, choices[name], limits, words, words["field_names"][name]):
+                return found
+        if choices["scale"] in scaling.SCALES:
+            return None
+        values = {"label": words["field_names"]["scale"], "options": ", ".join(scaling.SCALES)}
+        return "scale", words["choose"].format(**values)
+
+    @classmethod
+    def compute(cls, choices: dict, device: str = "cpu", dtype: torch.dtype = torch.float32) -> dict:
+        n, d_k, kind = int(choices["n"]), int(choices["d_k"]), choices["scale"]
+        drawn = draw(n, FULL, float(choices["correlation"]), int(choices["seed"]))
+        q, k = (x.to(device, dtype) for x in drawn)
+
+        def measure(d: int, kind: str) -> tuple[dict, Tensor]:
+            scale = scaling.score_scale(kind, d, D_MODEL)
+            rows = scaling.saturation(q[:, :d], k[:, :d], scale)
+            scores = q[:, :d] @ k[:, :d].T * scale
+            others = scores[~torch.eye(n, dtype=torch.bool, device=scores.device)]
+            numbers = {name: float(row.mean()) for name, row in rows._asdict().items()}
+            numbers["dead"] = round(n * float(scaling.dead_rows(scores.softmax(-1))))
+            numbers["variance"] = float(others.var(unbiased=False))
+            numbers["own_mean"] = float(scores.diagonal().mean())
+            return numbers, scores
+
+        now, scores = measure(d_k, kind)
+        points = [measure(d, kind)[0] for d in LADDER]
+        return {
+            "n": n,
+            "d_k": d_k,
+            "scores": scores,
+            "weights": scores.softmax(-1),
+            "curve": [[point["to_scores"], point["to_query"]] for point in points],
+            "now": _named(now),
+            "reference": _named(measure(d_k, "sqrt_d_k")[0]),
+        }
+
+    @classmethod
+    def picture(cls, choices: dict) -> tuple[str, str, str]:
+        found = cls.compute(choices, dtype=torch.float64)
+        words = static.words(cls.NAME)
+        values = {"d_k": found["d_k"], "variance": f"{found['now']['variance']:.1f}"}
+        svg = pictures.scores_and_row(found["scores"], found["weights"][int(choices["query"]) - 1])
+        return svg, words["picture_alt"].format(**values), words["picture_caption"].format(**values)
+
+
+def _named(numbers: dict) -> dict:
+    names = ("max_weight", "entropy", "to_scores", "to_query", "dead", "variance", "own_mean")
+    return {name: numbers[name] for name in names}
