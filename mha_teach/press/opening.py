@@ -7,21 +7,23 @@ from mha_teach.press.source import Chapter
 
 _INSTALL_FROM_ADDRESS = """\
     import sys
+    package = "{pip}"
     if "google.colab" not in sys.modules:
-        raise ImportError('mha_teach is missing here. Run: pip install "{pip}"') from None
-    %pip install -q --no-deps "{pip}"
+        raise ImportError(f'mha_teach is missing: run pip install "{{package}}"') from None
+    %pip install -q --no-deps "{{package}}"
 """
 
 _INSTALL_FROM_WHEEL = """\
     import glob, sys
-    wheels = glob.glob("mha_teach-*.whl")
-    if not wheels and "google.colab" in sys.modules:
+    wheel = "{wheel}"  # this chapter's page offers it
+    found = glob.glob("mha_teach-*.whl")
+    if not found and "google.colab" in sys.modules:
         from google.colab import files
-        print("Please choose {wheel}: this chapter's page offers it next to the notebook.")
-        wheels = [name for name in files.upload() if name.endswith(".whl")]
-    if not wheels:
-        raise ImportError("mha_teach is missing: put {wheel} beside this notebook and run this cell again.") from None
-    %pip install -q --no-deps "{{wheels[0]}}"
+        print("Please choose", wheel)
+        found = [name for name in files.upload() if name.endswith(".whl")]
+    if not found:
+        raise ImportError(f"mha_teach is missing: put {{wheel}} beside this notebook") from None
+    %pip install -q --no-deps "{{found[0]}}"
 """
 
 _SETUP = """\

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from jupytext.myst import MystMetadataParsingError, myst_to_notebook
+from nbformat import ValidationError
+from yaml import YAMLError
 
 from mha_teach.press.problems import Finding, PressError
 
@@ -55,8 +57,11 @@ def parse(text: str, path: Path, name: str) -> Chapter:
     """Cells of ``text``, each with the line that it begins on."""
     try:
         notebook = myst_to_notebook(text, add_source_map=True)
-    except MystMetadataParsingError as error:
+    except (MystMetadataParsingError, YAMLError) as error:
         raise PressError(Finding(name, 1, " ".join(str(error).split()), "mend the YAML")) from None
+    except ValidationError as error:
+        wrong = f"front matter or a cell's options: {error.message.splitlines()[0]}"
+        raise PressError(Finding(name, 1, wrong, "see how another chapter begins")) from None
     meta = dict(notebook.metadata)
     starts = meta.pop("source_map")
     lines = text.splitlines()
