@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+import torch
+
 from mha_teach.exercises.compare import Difference, same
 from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.wording import say
@@ -16,10 +19,6 @@ from mha_teach.exercises.wording import say
 
 def _call(answer: Callable, *arguments: object) -> object:
     return answer(*arguments)
-
-
-def _value(answer: object) -> object:
-    return answer
 
 
 @dataclass(frozen=True)
@@ -46,29 +45,50 @@ class Point:
     reveal: bool = True
 
 
-def value(name: str, message: str, expected: object, atol: float = 1e-3, **options) -> Point:
-    """A recall point: the answer itself is a number, a word, or a list of them."""
+def value(
+    name: str, message: str, expected: object, atol: float = 1e-3, *, part: int | None = None, **options
+) -> Point:
+    """A recall point: the answer itself is a number, a word, or a list of them.
+
+    Where the cell defines several names, ``part`` says which of them this point looks at.
+    """
+
+    def measure(answer: object) -> object:
+        answer = answer if part is None else answer[part]
+        many = isinstance(expected, (list, tuple)) and isinstance(
+            answer, (list, tuple, torch.Tensor, np.ndarray)
+        )
+        return list(answer.tolist() if hasattr(answer, "tolist") else answer) if many else answer
+
     compare = partial(same, atol=atol, rtol=0.0)
     return Point(
         name,
         message,
         expected=expected,
-        **{"measure": _value, "compare": compare, "reveal": False, **options},
+        **{"measure": measure, "compare": compare, "reveal": False, **options},
     )
 
 
 def expression(
-    name: str, message: str, ranges: dict[str, tuple[float, float]], draws: int = 7, **options
+    name: str,
+    message: str,
+    ranges: dict[str, tuple[float, float]],
+    draws: int = 7,
+    *,
+    part: int | None = None,
+    **options,
 ) -> Point:
     """A derive point: the answer is a formula, as text (``"d_k * s**2"``) or as a function of the names in ``ranges``.
 
     It is compared with the solution's at ``draws`` random points; any equal formula is right.
+    ``part`` as in :func:`value`.
     """
 
     def inputs(draw: Draw) -> tuple:
         return ([{n: draw.uniform(*ranges[n]) for n in ranges} for _ in range(draws)],)
 
     def measure(answer: object, where: list[dict[str, float]]) -> list[float]:
+        answer = answer if part is None else answer[part]
         if isinstance(answer, str):
             return [evaluate(answer, point) for point in where]
         return [float(answer(**point)) for point in where] if callable(answer) else [answer] * len(where)
