@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch.nn import functional as F
 
-from mha_teach.shapes import Float, Tensor
-from mha_teach.tasks import Batch, Task
-from mha_teach.training.model import Config, Parameters, forward, stacked
+from mha_teach.shapes import Float, Int, Tensor
+from mha_teach.tasks import Task
+from mha_teach.training.model import Config, Parameters, forward, forward_lanes, stacked, to_lanes
 
 TEST_BATCHES, TEST_BATCH = 8, 128
 
@@ -27,6 +26,7 @@ class Run:
     scores: Float[Tensor, "seed role"]
     losses: Float[Tensor, "seed logged"]
     peaks: Float[Tensor, "seed logged"]
+    slopes: Float[Tensor, "seed logged"]
 
 
 def rate(step: int, steps: int, lr: float) -> float:
@@ -41,11 +41,15 @@ def logged_steps(steps: int, count: int = 40) -> list[int]:
 
 
 def loss_of(
-    logits: Float[Tensor, "seed batch query answers"], batch: Batch, values: int
+    logits: Float[Tensor, "seed answers query batch"],
+    targets: Int[Tensor, "seed batch query role"],
+    values: int,
 ) -> Float[Tensor, " seed"]:
     """Cross-entropy in nats, averaged over batch, queries and roles."""
-    each = F.cross_entropy(logits.reshape(-1, values), batch.targets.flatten(), reduction="none")
-    return each.view(logits.shape[0], -1).mean(1)
+    named = targets.permute(0, 3, 2, 1)[:, :, None]  # (seed, role, 1, query, batch)
+    logits = logits.unflatten(1, (-1, values))
+    right = logits.gather(2, named).squeeze(2)
+    return (logits.logsumexp(2) - right).flatten(1).mean(1)
 
 
 def train(
@@ -66,27 +70,34 @@ def train(
     weights = [w.requires_grad_() for model in models for w in model.values()]
     optimizer = torch.optim.Adam(weights, lr=lr, fused=True)
     log_at = set(logged_steps(steps))
-    losses: list[list[Tensor]] = [[] for _ in configs]
-    peaks: list[list[Tensor]] = [[] for _ in configs]
+    logs: list[list[Tensor]] = [[] for _ in configs]
     for step, data in enumerate(task.batches(seeds, steps, batch)):
-        for i, (config, model) in enumerate(zip(configs, models, strict=True)):
-            logits, seen = forward(
-                model, config, data.items, data.queries, self_attention=task.self_attention
-            )
-            loss = loss_of(logits, data, task.values)
+        items = to_lanes(data.items)
+        queries = items if task.self_attention else to_lanes(data.queries)
+        for config, model, log in zip(configs, models, logs, strict=True):
+            logits, seen = forward_lanes(model, config, items, queries, task.self_attention)
+            loss = loss_of(logits, data.targets, task.values)
             loss.sum().backward()  # the seeds share nothing, so the gradient of the sum is each one's own
             if step in log_at:
-                losses[i].append(loss.detach())
-                peaks[i].append(torch.stack([w.detach().amax(-1).mean((1, 2, 3)) for w in seen]).mean(0))
+                log.append(_entry(loss, seen, model))
         optimizer.param_groups[0]["lr"] = rate(step, steps, lr)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         tick(len(configs))
-    tested = [evaluate(task, config, model, seeds) for config, model in zip(configs, models, strict=True)]
-    return [
-        Run({n: w.detach() for n, w in model.items()}, score, torch.stack(loss, 1), torch.stack(peak, 1))
-        for model, score, loss, peak in zip(models, tested, losses, peaks, strict=True)
-    ]
+    runs = []
+    for config, model, log in zip(configs, models, logs, strict=True):
+        trained = {name: w.detach() for name, w in model.items()}
+        losses, peaks, slopes = torch.stack(log, -1)
+        runs.append(Run(trained, evaluate(task, config, trained, seeds), losses, peaks, slopes))
+    return runs
+
+
+@torch.no_grad()
+def _entry(loss: Tensor, seen: list[Tensor], model: Parameters) -> Float[Tensor, "3 seed"]:
+    """Loss, mean largest weight of a row, and length of the whole gradient, for each seed."""
+    peak = torch.stack([w.amax(3).mean((1, 2, 3)) for w in seen]).mean(0)
+    slope = torch.cat([w.grad.flatten(1) for w in model.values()], 1).norm(dim=1)
+    return torch.stack([loss.detach(), peak, slope])
 
 
 @torch.no_grad()
@@ -96,7 +107,7 @@ def evaluate(
     """Share of right answers on fresh data, for each seed and role."""
     right = []
     for data in task.batches(seeds, TEST_BATCHES, TEST_BATCH, split="test"):
-        logits, _ = forward(model, config, data.items, data.queries, self_attention=task.self_attention)
+        logits, _ = forward(model, config, data.items, data.queries, task.self_attention)
         named = logits.unflatten(-1, (task.roles, task.values)).argmax(-1)
         right.append((named == data.targets).float().mean((1, 2)))
     return torch.stack(right).mean(0)

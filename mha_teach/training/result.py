@@ -42,6 +42,7 @@ class Sweep:
 
     scores: share of right answers on fresh data, averaged over roles. losses: nats, at ``logged`` steps.
     peaks: mean largest attention weight of a row at ``logged`` steps (1 = every row looks at one item).
+    slopes: length of the gradient over all weights of a seed's model, at ``logged`` steps.
     """
 
     task: Task
@@ -52,6 +53,7 @@ class Sweep:
     role_scores: Float[Tensor, "config seed role"]
     losses: Float[Tensor, "config seed logged"]
     peaks: Float[Tensor, "config seed logged"]
+    slopes: Float[Tensor, "config seed logged"]
     parameters: list[Parameters] = field(repr=False, default_factory=list)
 
     @property

@@ -89,6 +89,7 @@ def sweep(
         torch.stack([r.scores for r in ordered]),
         torch.stack([r.losses for r in ordered]),
         torch.stack([r.peaks for r in ordered]),
+        torch.stack([r.slopes for r in ordered]),
         [r.parameters for r in ordered],
     )
 
