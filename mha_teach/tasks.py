@@ -21,11 +21,12 @@ CHUNK = 16  # steps drawn by one call of the generator; part of the definition o
 
 
 class Batch(NamedTuple):
-    """What a model sees (``items``, ``queries``) and what it is asked for (``targets``)."""
+    """What a model sees (``items``, ``queries``), what it is asked for (``targets``), and which item holds it (``where``)."""
 
     items: Float[Tensor, "*seed batch key d_item"]
     queries: Float[Tensor, "*seed batch query d_query"]
     targets: Int[Tensor, "*seed batch query role"]
+    where: Int[Tensor, "*seed batch query role"]
 
 
 def bag_score(values: int, roles: int, bags: int = 1) -> float:
@@ -181,7 +182,7 @@ class Lookups(Task):
         flat = asked.flatten(2)  # (seed, batch, query · role)
         found = keys.gather(2, flat[..., None].expand(-1, -1, -1, self.key_dim))
         cue = found.view_as(noise) + self.noise * noise
-        return Batch(items, _apply(cue.flatten(3), maps[1]), values.gather(2, flat).view_as(asked))
+        return Batch(items, _apply(cue.flatten(3), maps[1]), values.gather(2, flat).view_as(asked), asked)
 
 
 @dataclass(frozen=True)
@@ -277,4 +278,6 @@ class FixedOffsets(Task):
         names = torch.nn.functional.one_hot(tokens, self.values).float()
         places = torch.eye(self.length).expand(*tokens.shape, -1)
         x = _apply(torch.cat([names, places], -1), maps[0])
-        return Batch(x, x, torch.stack([tokens.roll(-o, -1) for o in self.offsets], -1))
+        targets = torch.stack([tokens.roll(-o, -1) for o in self.offsets], -1)
+        places = torch.arange(self.length)[:, None] + torch.tensor(self.offsets)
+        return Batch(x, x, targets, (places % self.length).expand_as(targets))
