@@ -6,7 +6,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from mha_teach.press.site import build_site, is_fresh
+from mha_teach.press.site import ensure_site
 
 NAME = "mha_teach-offline"
 DATE = (2025, 1, 1, 0, 0, 0)  # one date for all, so that the same site gives the same bytes
@@ -17,9 +17,8 @@ QUOTES = re.compile(r"SHOW_SEARCH_SUMMARY: *true")
 
 def make_offline(root: Path) -> Path:
     """Write ``_build/mha_teach-offline.zip``, building the site first if it is not fresh; returns its path."""
-    root = Path(root).resolve()
-    html = root / "_build" / "html" if is_fresh(root) else build_site(root)
-    target = root / "_build" / f"{NAME}.zip"
+    html = ensure_site(root)
+    target = html.parent / f"{NAME}.zip"
     unfinished = target.with_suffix(".part")
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(p for p in html.rglob("*") if p.is_file()):

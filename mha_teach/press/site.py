@@ -44,22 +44,15 @@ def build_site(root: Path) -> Path:
 
     The new site replaces the old one only when it is whole. Raises SiteError naming the first failing page.
     """
-    root = Path(root).resolve()
-    build = root / "_build"
-    build.mkdir(exist_ok=True)
-    with FileLock(build / "site.lock"):
-        began, stamp = time.monotonic(), digest(root)
-        _check_pages(root)
-        stage(root)
-        fresh = _run_jupyter_book(root)
-        pages.polish(fresh, read_address(root))
-        html = build / "html"
-        shutil.rmtree(html, ignore_errors=True)
-        fresh.rename(html)
-        shutil.rmtree(build / "next", ignore_errors=True)
-        (build / "site.stamp").write_text(stamp, encoding="utf-8")
-    print(f"site: {html} ({time.monotonic() - began:.0f} s)", flush=True)
-    return html
+    with _lock(root):
+        return _build(Path(root).resolve())
+
+
+def ensure_site(root: Path) -> Path:
+    """The path of ``_build/html``, built first if it is not the product of the tree as it stands."""
+    with _lock(root):
+        root = Path(root).resolve()
+        return root / "_build" / "html" if is_fresh(root) else _build(root)
 
 
 def digest(root: Path) -> str:
@@ -102,8 +95,7 @@ def serve(root: Path, port: int = 8000) -> None:
 
     An occupied port is left alone: the next free one among twenty is taken, and said.
     """
-    root = Path(root).resolve()
-    html = root / "_build" / "html" if is_fresh(root) else build_site(root)
+    html = ensure_site(root)
     with listen(html, port) as server:
         taken = server.server_address[1]
         if taken != port:
@@ -133,6 +125,26 @@ class _Quiet(SimpleHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Stay silent."""
+
+
+def _lock(root: Path) -> FileLock:
+    (Path(root) / "_build").mkdir(exist_ok=True)
+    return FileLock(Path(root) / "_build" / "site.lock")
+
+
+def _build(root: Path) -> Path:
+    began, stamp = time.monotonic(), digest(root)
+    _check_pages(root)
+    stage(root)
+    fresh = _run_jupyter_book(root)
+    pages.polish(fresh, read_address(root))
+    html = root / "_build" / "html"
+    shutil.rmtree(html, ignore_errors=True)
+    fresh.rename(html)
+    shutil.rmtree(root / "_build" / "next", ignore_errors=True)
+    (root / "_build" / "site.stamp").write_text(stamp, encoding="utf-8")
+    print(f"site: {html} ({time.monotonic() - began:.0f} s)", flush=True)
+    return html
 
 
 def _check_pages(root: Path) -> None:
