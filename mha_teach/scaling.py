@@ -183,3 +183,29 @@ def overflow_scale(d_k: int, sigmas: float = 5.0, correlation: float = 0.0, scal
     """
     mean, variance = predicted_moments(d_k, correlation)
     return math.sqrt(FP16_LIMIT / (scale * (mean + sigmas * math.sqrt(variance))))
+
+
+def effective_scale(
+    q: Float[Tensor, "*batch query d_k"],
+    k: Float[Tensor, "*batch key d_k"],
+    weights: Float[Tensor, "*batch query key"],
+) -> Float[Tensor, ""]:
+    """The factor that an attention really used, read off its weights: the probe for a wrong scale.
+
+    log p_i = scale · q·k_i + a constant of the row, so the slope of log p against q·k, both centred in each row,
+    is the scale. Weights of exactly 0 (masked or underflowed) are left out. Take q and k so small that no row is
+    one-hot, and no mask other than a boolean one.
+    Raises ValueError when no row has two non-zero weights: then nothing can be read.
+    """
+    seen = weights > 0
+    count = seen.sum(-1, keepdim=True).clamp(min=1)
+
+    def centred(x: Tensor) -> Tensor:
+        x = torch.where(seen, x, 0.0)
+        return torch.where(seen, x - x.sum(-1, keepdim=True) / count, 0.0)
+
+    raw, logs = centred(q @ k.transpose(-2, -1)), centred(weights.log())
+    spread = (raw * raw).sum()
+    if spread == 0:
+        raise ValueError("no row has two non-zero weights with different scores; take smaller q and k")
+    return (raw * logs).sum() / spread

@@ -255,3 +255,31 @@ def test_overflow_by_hand() -> None:
 
 def test_an_infinite_score_makes_the_row_nan() -> None:
     assert torch.tensor([torch.inf, 1.0]).softmax(-1).isnan().all()
+
+
+# --- the probe
+
+
+@settings(max_examples=15, deadline=None)
+@given(scale=st.floats(0.01, 3.0), seed=st.integers(0, 999))
+def test_probe_reads_the_scale_that_was_used(scale: float, seed: int) -> None:
+    torch.manual_seed(seed)
+    q, k = double(2, 3, 5, 7), double(2, 3, 11, 7)
+    mask = torch.rand(5, 11) < 0.7
+    mask[:, :2] = True
+    weights = attend(q, k, k, mask=mask, scale=scale)[1]
+    assert scaling.effective_scale(q, k, weights).item() == pytest.approx(scale, rel=1e-6)
+
+
+def test_probe_reads_torchs_module() -> None:
+    module = nn.MultiheadAttention(26, 2, batch_first=True, bias=False, dtype=torch.float64)
+    x = double(3, 5, 26) * 0.1
+    weights = module(x, x, x, average_attn_weights=False)[1]
+    q, k = ((x @ w.T).unflatten(-1, (2, 13)).transpose(1, 2) for w in module.in_proj_weight.split(26)[:2])
+    assert scaling.effective_scale(q, k, weights).item() == pytest.approx(13**-0.5)
+
+
+def test_probe_says_when_it_can_read_nothing() -> None:
+    q, k = torch.full((1, 2), 100.0), torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
+    with pytest.raises(ValueError, match="no row has two non-zero weights"):
+        scaling.effective_scale(q, k, (q @ k.T).softmax(-1))
