@@ -90,8 +90,9 @@ def same_run(fresh: NotebookNode, old: NotebookNode) -> bool:
 
 
 def same_input(fresh: NotebookNode, old: NotebookNode) -> bool:
-    """Whether ``old`` without its outputs is ``fresh``."""
+    """Whether ``old`` without its outputs is ``fresh``, whichever modules it ran with."""
     bare = copy.deepcopy(old)
+    bare.metadata.setdefault("mha", {})["run"] = fresh.metadata["mha"]["run"]
     for cell in bare.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None

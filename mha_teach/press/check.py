@@ -52,7 +52,7 @@ def product(root: Path, chapter: Chapter, planned: Draft) -> Iterator[Finding]:
         return
     if not build.same_input(planned.notebook, old):
         yield Finding(name, 1, f"not the product of {chapter.name}", f"never edit it by hand; {rebuild}")
-    elif planned.notebook.metadata["mha"]["run"] != old.metadata["mha"]["run"]:
+    elif planned.notebook.metadata["mha"]["run"] != old.metadata["mha"].get("run"):
         yield Finding(name, 1, "built with other modules or versions", rebuild)
     lines = planned.lines if len(planned.lines) == len(old.cells) else [1] * len(old.cells)
     place = chapter.name if lines is planned.lines else name

@@ -18,7 +18,6 @@ RULES = [  # (pattern in prose without code and math, what is wrong, what to do)
         "only note, tip and warning",
     ),
     (re.compile(r"^\([\w-]+\)=", re.MULTILINE), "a MyST label", "link to the heading's anchor"),
-    (re.compile(r"^\+\+\+", re.MULTILINE), "a cell break", "cells end by themselves at a code cell"),
     (re.compile(r"^% ", re.MULTILINE), "a MyST comment", "JupyterLab shows it: take it out"),
     (re.compile(r"\[\^[\w-]+\]"), "a footnote", "say it in the text"),
     (

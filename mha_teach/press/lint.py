@@ -98,7 +98,9 @@ def skeleton(chapter: Chapter) -> Iterator[Finding]:
 def words(chapter: Chapter) -> int:
     """Words of prose: no code blocks, no displayed math; a formula or a code span in a line is no word."""
     text = "\n".join(markdown.blanked(cell.text) for cell in chapter.cells if cell.kind == "markdown")
-    text = re.sub(r"<!--.*?-->|</?\w[^>]*>|\]\([^)]*\)|^:::.*$", " ", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"<!--.*?-->|</?\w[^>]*>|\]\([^)]*\)|^:::[^\n]*$", " ", text, flags=re.MULTILINE | re.DOTALL
+    )
     return len(re.findall(r"[^\W_][\w’'-]*", text))
 
 
