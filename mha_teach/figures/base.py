@@ -18,19 +18,19 @@ SCORES = LinearSegmentedColormap.from_list("mha-scores", theme.palette()["scores
 
 def axes(width: float = 6.0, height: float = 3.4, columns: int = 1, **options) -> Axes | list[Axes]:
     """One Axes, or a list of ``columns`` side by side, in the book's style."""
+    paper = theme.palette()["paper"]["light"]
     style = {
-        "figure.dpi": 144,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.grid": False,
         "font.size": 10,
         "axes.titlesize": 10.5,
         "axes.titlelocation": "left",
-        "figure.facecolor": theme.palette()["paper"]["light"],
     }
+    # The first figure of a session chooses the backend, which sets more rcParams: that must outlive the style.
+    figure = plt.figure(figsize=(width, height), layout="constrained", dpi=144, facecolor=paper)
     with plt.rc_context(style):
-        figure, made = plt.subplots(1, columns, figsize=(width, height), layout="constrained", **options)
-    figure.set_dpi(144)
+        made = figure.subplots(1, columns, **options)
     return list(made) if columns > 1 else made
 
 
