@@ -17,6 +17,7 @@ from mha_teach.press.problems import PressError
 SECONDS_PER_CELL = 600
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+BAR = re.compile(r"[^|\n]*\d+%\|")  # a progress bar drawn as a widget
 LINE_IN_CELL = re.compile(r"Cell In\[\d+\], line (\d+)")
 
 FIXED = {
@@ -101,8 +102,8 @@ def strip(cell: NotebookNode, name: str, line: int) -> list[str]:
                 continue
         elif output.output_type == "error":
             output.traceback = [f"{output.ename}: {output.evalue}"]  # the rest names folders of this machine
-        elif WIDGET_VIEW in output.data and "text/html" in output.data:
-            del output.data[WIDGET_VIEW]
+        elif output.data.pop(WIDGET_VIEW, None) and BAR.match(output.data.get("text/plain", "")):
+            continue  # its number is random, and without a kernel it shows nothing
         kept.append(output)
     cell.outputs = kept
     return [f"{name}:{line}: stderr: {text}" for part in said for text in part.splitlines() if text.strip()]
