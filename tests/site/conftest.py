@@ -25,13 +25,20 @@ class Visit:
         """Unfold every hint, so that what it holds is looked at too."""
         self.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
 
+    def darken(self) -> None:
+        """Press the theme's switch until the page is dark (the switch goes round auto, light, dark)."""
+        for _ in range(3):
+            if self.page.evaluate("localStorage.mode") != "dark":
+                self.page.locator(".theme-switch-button").first.click()
+
     def overflow(self) -> int:
         """By how many pixels the page is wider than the window."""
         return self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
 
     def axe(self) -> list[str]:
         """axe's serious and critical findings, one line each."""
-        found = Axe().run(self.page).response["violations"]
+        # axe's preload would load style sheets anew with the page's own address as base, and miss
+        found = Axe().run(self.page, options={"preload": False}).response["violations"]
         return [
             f"{rule['id']} ({rule['impact']}): {node['html'][:160]}"
             for rule in found
