@@ -33,6 +33,12 @@ def pack(value: Any) -> Any:
     return value.detach().to("cpu", kind).contiguous().numpy().tobytes()
 
 
+class Choice(t.Any):
+    """Takes anything, so that ``admit`` and not traitlets says what is allowed; None too must pass through it."""
+
+    allow_none = False
+
+
 class Widget(anywidget.AnyWidget):
     """A view whose numbers torch computes on the chosen device. Subclasses give NAME, CHOICES, ``problem``, ``compute``.
 
@@ -41,13 +47,14 @@ class Widget(anywidget.AnyWidget):
 
     NAME: ClassVar[str]
     CHOICES: ClassVar[dict[str, Any]]  # trait names and their default values
+    SHOWN: ClassVar[tuple[str, ...]] = ("query",)  # choices that change the picture, not the numbers
     STATIC: ClassVar[dict[str, list]]  # limits where the page computes
     LIVE: ClassVar[dict[str, list]]  # limits where torch computes
 
     words = t.Dict().tag(sync=True)
     limits = t.Dict().tag(sync=True)
     devices = t.List().tag(sync=True)
-    device = t.Any("cpu").tag(sync=True)
+    device = Choice("cpu").tag(sync=True)
     message = t.Dict().tag(sync=True)
     result = t.Dict().tag(sync=True)
 
@@ -100,16 +107,23 @@ class Widget(anywidget.AnyWidget):
     def _refresh(self, _: t.Bunch | None = None) -> None:
         # One message may change several traits, and each of them knocks here: compute once.
         wanted = self.choices() | {"device": self.device}
-        if wanted == self._done or self._fault(wanted):
+        key = {name: value for name, value in wanted.items() if name not in self.SHOWN}
+        if key == self._done or self._fault(wanted):
             return
-        if self._done is not None:
-            self.message = {}
-        self._done = wanted
         devices.synchronize(self.device)
         start = time.perf_counter()
-        found = self.compute(wanted, self.device)
-        devices.synchronize(self.device)
+        try:
+            found = self.compute(wanted, self.device)
+            devices.synchronize(self.device)
+        except RuntimeError as error:  # the device is too small, or lacks an operation
+            reason = str(error).splitlines()[0][:120]
+            text = self.words["failed"].format(device=self.device, reason=reason)
+            self.message = {"field": "device", "text": text}
+            return
         elapsed = 1000 * (time.perf_counter() - start)
+        if self._done is not None:
+            self.message = {}
+        self._done = key
         self.result = {
             **{name: pack(value) for name, value in found.items()},
             "device": self.device,

@@ -129,7 +129,7 @@ export function panel({ drawing, words, table, tools = [] }) {
 export function ramp(el) {
   const style = getComputedStyle(el);
   const stops = [0, 1, 2, 3, 4].map((i) => {
-    const hex = style.getPropertyValue(`--mha-weights-${i}`).trim() || ["#ffffff", "#cccccc", "#999999", "#555555", "#000000"][i];
+    const hex = style.getPropertyValue(`--mha-weights-${i}`).trim();
     return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
   });
   const out = new Uint32Array(256);

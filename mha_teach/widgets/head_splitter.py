@@ -11,7 +11,7 @@ import traitlets as t
 from mha_teach import attention, collapse
 from mha_teach.shapes import Float, Int, Tensor
 from mha_teach.widgets import pictures, static
-from mha_teach.widgets.base import Problem, Widget, outside
+from mha_teach.widgets.base import Choice, Problem, Widget, outside
 from mha_teach.widgets.draws import normals
 
 D_MODEL, KEY, NOISE = 64, 32, 0.7
@@ -90,13 +90,13 @@ class HeadSplitter(Widget):
     _esm = static.esm(NAME)
     _css = static.styles()
 
-    num_heads = t.Any(1).tag(sync=True)
-    d_k = t.Any(64).tag(sync=True)
-    tied = t.Any(True).tag(sync=True)
-    sentence = t.Any(0).tag(sync=True)
-    text = t.Any("").tag(sync=True)
-    query = t.Any(6).tag(sync=True)
-    seed = t.Any(0).tag(sync=True)
+    num_heads = Choice(1).tag(sync=True)
+    d_k = Choice(64).tag(sync=True)
+    tied = Choice(True).tag(sync=True)
+    sentence = Choice(0).tag(sync=True)
+    text = Choice("").tag(sync=True)
+    query = Choice(6).tag(sync=True)
+    seed = Choice(0).tag(sync=True)
 
     @t.validate(*CHOICES, "device")
     def _admit(self, proposal: t.Bunch) -> Any:

@@ -11,7 +11,7 @@ import traitlets as t
 from mha_teach import scaling
 from mha_teach.shapes import Float, Tensor
 from mha_teach.widgets import pictures, static
-from mha_teach.widgets.base import Problem, Widget, outside
+from mha_teach.widgets.base import Choice, Problem, Widget, outside
 from mha_teach.widgets.draws import normals
 
 FULL = D_MODEL = 1024
@@ -48,12 +48,12 @@ class Saturation(Widget):
     _esm = static.esm(NAME)
     _css = static.styles()
 
-    d_k = t.Any(64).tag(sync=True)
-    scale = t.Any("none").tag(sync=True)
-    correlation = t.Any(0.0).tag(sync=True)
-    n = t.Any(32).tag(sync=True)
-    query = t.Any(1).tag(sync=True)
-    seed = t.Any(0).tag(sync=True)
+    d_k = Choice(64).tag(sync=True)
+    scale = Choice("none").tag(sync=True)
+    correlation = Choice(0.0).tag(sync=True)
+    n = Choice(32).tag(sync=True)
+    query = Choice(1).tag(sync=True)
+    seed = Choice(0).tag(sync=True)
 
     @t.validate(*CHOICES, "device")
     def _admit(self, proposal: t.Bunch) -> Any:

@@ -49,7 +49,11 @@ def esm(name: str) -> str:
 def styles() -> str:
     """The style sheet, with the palette for the light and the dark theme of every host."""
     dark = ",".join((_DARK, *_ALSO_DARK))
-    return theme.css_variables().replace(_DARK, dark) + "\n" + _read("style.css")
+    # A heat map stays light in the dark theme, and so do the marks on it.
+    light = {name: hue["light"] for name, hue in theme.palette()["roles"].items()}
+    light["bad"] = theme.palette()["bad"]["light"]
+    marks = "".join(f"--mha-{name}:{hue};" for name, hue in light.items())
+    return f"{theme.css_variables().replace(_DARK, dark)}.mha-square{{{marks}}}\n{_read('style.css')}"
 
 
 def static_bundle() -> str:
@@ -90,7 +94,7 @@ def _classic(text: str) -> str:
 def block(name: str, state: dict, svg: str, alt: str, caption: str) -> str:
     """The HTML of one widget: its state as JSON, and for readers without JavaScript a picture with its caption."""
     data = json.dumps(state, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    data = data.replace("</", "<\\/")  # else a sentence could close the script
+    data = data.replace("<", "\\u003c")  # else a sentence could close the script
     picture = base64.b64encode(svg.encode()).decode()
     return (
         f'<div class="mha-widget" data-widget="{name}">'
