@@ -37,7 +37,6 @@ if too_old(sys.version_info[:2]):
 ROOT = Path(__file__).resolve().parent
 LOG = ROOT / "_build" / "set-up"
 NEEDED = 3 * 1024**3  # bytes that the environment takes, with a CPU build of torch
-EXTRAS = "widgets,book,dev"
 
 
 class Trouble(Exception):
@@ -49,12 +48,10 @@ def tool(environment: Path, name: str) -> Path:
     return environment / "Scripts" / f"{name}.exe" if os.name == "nt" else environment / "bin" / name
 
 
-def fingerprint(inputs: list[Path], arguments: list[str]) -> str:
-    """Hash of everything that an installation depends on; a different hash means: install again."""
-    digest = hashlib.sha256(repr((sys.version, platform.machine(), str(ROOT), arguments)).encode())
-    for path in inputs:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def fingerprint(inputs: list[str], installs: list[str]) -> str:
+    """Hash of everything that an environment depends on; a different hash means: install again."""
+    contents = [(ROOT / name).read_bytes() for name in inputs]
+    return hashlib.sha256(repr((sys.version, str(ROOT), installs, contents)).encode()).hexdigest()
 
 
 def healthy(environment: Path) -> bool:
@@ -88,9 +85,7 @@ def diagnose(log: str) -> str:
     missing = re.search(r"No matching distribution found for (\S+)", log)
     if missing:
         here = f"Python {platform.python_version()} on {platform.machine()}"
-        return (
-            f"{missing[1]} has no build for {here}: try another Python, e.g. `make book PYTHON=python3.12`."
-        )
+        return f"{missing[1]} has no build for {here}: take another, e.g. `make book PYTHON=python3.12`."
     clash = re.search(r".*\(constraint\).*", log)
     if clash:
         return f"pip's own configuration contradicts constraints.txt ({clash[0].strip()}): see `pip config list`."
@@ -110,7 +105,10 @@ def watched(command: list, label: str) -> None:
             reader.join(0.2)
             if time.monotonic() - said > (0.2 if moving else 10):
                 said = time.monotonic()
-                text = f"{label}: {said - started:.0f} s  {lines[-1].strip()[:70] if lines else ''}"
+                news = [
+                    line for line in lines if line.startswith(("Collecting", "Installing", "Successfully"))
+                ]
+                text = f"{label}: {said - started:.0f} s  {news[-1].strip()[:70] if news else ''}"
                 print(f"\r{text:<110}" if moving else text, end="" if moving else "\n", flush=True)
         code = process.wait()
     finally:
@@ -122,26 +120,27 @@ def watched(command: list, label: str) -> None:
         raise Trouble(diagnose("".join(lines)))
 
 
-def environment(name: str, arguments: list[str], inputs: list[Path]) -> Path:
-    """Bring the virtual environment ``name`` up to date with ``pip install <arguments>``; return its folder.
+def environment(name: str, installs: list[str], inputs: list[str]) -> Path:
+    """Bring the virtual environment ``name`` up to date by one ``pip install`` a line; return its folder.
 
     A stamp written last holds the fingerprint. While pip works, a mark stands in the folder: a mark found at the start
     tells of an interrupted installation, whose half-written packages pip would take for whole, so all is made anew.
     """
-    folder, want = ROOT / name, fingerprint(inputs, arguments)
+    folder, want = ROOT / name, fingerprint(inputs, installs)
     stamp, mark = folder / "mha-stamp", folder / "mha-installing"
     if stamp.exists() and not mark.exists() and stamp.read_text() == want and tool(folder, "python").exists():
         return folder
-    if shutil.disk_usage(ROOT).free < NEEDED:
-        raise Trouble(diagnose("No space left on device"))
     if mark.exists() or not healthy(folder):
         if folder.exists():
             print(f"{name} is unfinished or made by another Python: making it anew")
             shutil.rmtree(folder)
+        if shutil.disk_usage(ROOT).free < NEEDED:
+            raise Trouble(diagnose("No space left on device"))
         watched([sys.executable, "-m", "venv", folder], f"making {name}")
     mark.touch()
     stamp.unlink(missing_ok=True)
-    watched([tool(folder, "python"), "-m", "pip", "install", *arguments], f"installing into {name}")
+    for line in installs:
+        watched([tool(folder, "python"), "-m", "pip", "install", *line.split()], f"installing into {name}")
     stamp.write_text(want)
     mark.unlink()
     return folder
@@ -149,8 +148,8 @@ def environment(name: str, arguments: list[str], inputs: list[Path]) -> Path:
 
 def main_environment() -> Path:
     """``.venv``: the lock, this package in editable form, and all its extras but models and grading."""
-    arguments = ["-c", "constraints.txt", "-e", f".[{EXTRAS}]"]
-    return environment(".venv", arguments, [ROOT / "pyproject.toml", ROOT / "constraints.txt"])
+    install = "-c constraints.txt -e .[widgets,book,dev]"
+    return environment(".venv", [install], ["pyproject.toml", "constraints.txt"])
 
 
 def run(*command: object, **variables: str) -> int:

