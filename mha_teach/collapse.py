@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import torch
 
@@ -47,27 +46,6 @@ def parameters(d_model: int, num_heads: int, d_k: int | None = None) -> int:
             )
         d_k = d_model // num_heads
     return 4 * d_model * num_heads * d_k
-
-
-def bag_bound(roles: int, values: int) -> float:
-    """Best expected score of someone who knows *which* values were found but not *which role* each one fills.
-
-    The ``roles`` values are independent and uniform on ``values`` symbols; the best guess for every role is the
-    most frequent symbol of the bag, so the bound is ``E[largest multiplicity] / roles``. For two roles that is
-    ``1/2 + 1/(2 · values)``. Exact (rational arithmetic), then rounded to a float (chapter 01, "In symbols").
-    """
-    if roles < 1 or values < 1:
-        raise ValueError(f"roles={roles} and values={values} must both be at least 1")
-    expected = Fraction(0)
-    for most in range(roles):  # E[max] = sum over m of P(max > m)
-        series = [Fraction(1)] + [Fraction(0)] * roles
-        for _ in range(values):  # exponential generating function: each symbol occurs at most `most` times
-            series = [
-                sum(series[n - k] / math.factorial(k) for k in range(min(most, n) + 1))
-                for n in range(roles + 1)
-            ]
-        expected += 1 - series[roles] * math.factorial(roles) / Fraction(values) ** roles
-    return float(expected / roles)
 
 
 def role_confusion(

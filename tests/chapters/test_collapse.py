@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import pytest
@@ -66,23 +65,6 @@ def test_parameters_with_a_free_width_and_with_one_that_does_not_fit() -> None:
     assert collapse.parameters(7, 3, d_k=5) == 3 * (3 * 7 * 5) + 3 * 5 * 7
     with pytest.raises(ValueError, match=r"d_model=7.*num_heads=3.*pass d_k"):
         collapse.parameters(7, 3)
-
-
-# --- bag_bound -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("roles", "values"), [(1, 7), (2, 3), (2, 7), (3, 2), (3, 5), (4, 3), (5, 2)])
-def test_bag_bound_equals_counting_every_bag(roles: int, values: int) -> None:
-    bags = list(itertools.product(range(values), repeat=roles))
-    counted = sum(max(bag.count(v) for v in bag) for bag in bags) / len(bags) / roles
-    assert collapse.bag_bound(roles, values) == pytest.approx(counted, abs=1e-15)
-
-
-def test_bag_bound_by_hand_and_its_guard() -> None:
-    assert collapse.bag_bound(2, 16) == 1 / 2 + 1 / 32
-    assert collapse.bag_bound(1, 16) == 1.0
-    with pytest.raises(ValueError, match="roles=0 and values=3"):
-        collapse.bag_bound(0, 3)
 
 
 # --- role_confusion ------------------------------------------------------------------------------------------
