@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from mha_teach import theme
 from mha_teach.figures import base
@@ -26,8 +27,8 @@ def one_query(
     for word, key in zip(words, keys.tolist(), strict=True):
         _arrow(left, key, theme.role("key"), word)
     reach = float(torch.cat([keys, query[None]]).abs().max()) * 1.25
-    left.set(xlim=(-0.3 * reach, 1.15 * reach), ylim=(-0.3 * reach, 1.1 * reach), aspect="equal")
-    left.set(xlabel="can be hungry", ylabel="can be lain on", title="query and keys")
+    left.set(xlim=(-0.1 * reach, 1.15 * reach), ylim=(-0.22 * reach, 1.05 * reach), aspect="equal")
+    left.set(xlabel="can be hungry", ylabel="is soft", title="query and keys")
     places = range(len(words))
     right.barh(places, weights, color=theme.palette()["weights"][3], height=0.6)
     for place, weight in zip(places, weights.tolist(), strict=True):
@@ -53,6 +54,7 @@ def with_sums(maps: dict[str, Float[Tensor, "query key"]]) -> list[Axes]:
                 ax.text(
                     *spot, f"{total:.2f}", color=ink, fontweight=weight, ha=align, va="center", fontsize=8
                 )
+        ax.text(keys - 0.3, queries - 0.3, "sum", color="0.4", va="center", fontsize=8)
         ax.set(xlim=(-0.5, keys + 0.3), ylim=(queries + 0.0, -0.5))
     return columns
 
@@ -74,39 +76,40 @@ def looked_and_used(
 def everything(
     q: Float[Tensor, "query d_k"],
     k: Float[Tensor, "key d_k"],
-    v: Float[Tensor, "key d_v"],
     scores: Float[Tensor, "query key"],
     weights: Float[Tensor, "query key"],
+    v: Float[Tensor, "key d_v"],
     output: Float[Tensor, "query d_v"],
 ) -> list[Axes]:
-    """The whole computation in one row: q, k, scores, weights, v, output, each with its shape and in its colour."""
-    parts = [("q", q, "query"), ("k", k, "key"), ("scores", scores, None), ("weights", weights, None)]
-    parts += [("v", v, "value"), ("output", output, "output")]
-    signs = ["", "·", "→ scale", "→ softmax", "·", "="]
-    columns = base.axes(9.6, 2.5, columns=6, width_ratios=[x.shape[1] + 1 for _, x, _ in parts])
-    for ax, sign, (name, x, role) in zip(columns, signs, parts, strict=True):
+    """The whole computation in one row: q · kᵀ, scores, weights, · v = output, each with its shape and in its colour."""
+    parts = [("", "q", q, "query"), ("·", "kᵀ", k.T, "key"), ("→", "scores", scores, None)]
+    parts += [("→", "weights", weights, None), ("·", "v", v, "value"), ("=", "output", output, "output")]
+    sizes = [x.shape[1] + 1.6 for _, _, x, _ in parts]
+    tall = max(x.shape[0] for _, _, x, _ in parts)
+    columns = base.axes(9.6, 2.6, columns=6, width_ratios=sizes)
+    for ax, size, (sign, name, x, role) in zip(columns, sizes, parts, strict=True):
         base.heatmap(ax, x, kind="weights" if name == "weights" else "scores")
         ink = theme.role(role) if role else theme.palette()["ink"]["light"]
-        ax.set_title(f"{name} {tuple(x.shape)}", color=ink, fontsize=9)
-        ax.set(xticks=[], yticks=[], ylabel="", xlabel=sign.strip("·=→ ") if "→" in sign else "")
-        ax.xaxis.label.set_color(theme.palette()["muted"]["light"])
-        for side in ax.spines.values():
-            side.set(visible=True, color=ink, linewidth=1.6)
+        rows, width = x.shape
+        box = {"transform": ax.transData, "color": ink, "ha": "center"}
+        ax.text((width - 1) / 2, -1.0, f"{name}\n{tuple(x.shape)}", va="bottom", fontsize=9, **box)
+        ax.text(-1.3, (rows - 1) / 2, sign, va="center", fontsize=14, color="0.3", ha="center")
+        ax.set(xticks=[], yticks=[], xlabel="", ylabel="", xlim=(-2.1, size - 2.1))
+        ax.set_ylim((rows - 1) / 2 + tall / 2 + 0.2, (rows - 1) / 2 - tall / 2 - 2.2)
+        ax.add_patch(_frame(width, rows, ink))
     return columns
+
+
+def _frame(width: int, rows: int, ink: str) -> Rectangle:
+    return Rectangle((-0.5, -0.5), width, rows, fill=False, edgecolor=ink, linewidth=1.8, clip_on=False)
 
 
 def _arrow(ax: Axes, tip: Sequence[float], hue: str, name: str, wide: bool = False) -> None:
     x, y = (float(t) for t in tip)
     shape = {"arrowstyle": "-|>", "color": hue, "lw": 3.2 if wide else 1.8, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", (x, y), (0, 0), arrowprops=shape | ({"alpha": 0.55} if wide else {}))
-    above = -0.42 if wide else 0.16
-    ax.text(
-        x + (0 if y == 0 else 0.12),
-        y + above if y == 0 else y,
-        name,
-        color=hue,
-        ha="center" if y == 0 else "left",
-    )
+    place = {"xytext": (0, -13), "ha": "center"} if wide else {"xytext": (6, 3)}
+    ax.annotate(name, (x, y), textcoords="offset points", color=hue, **place)
 
 
 def _cells(values: Tensor):

@@ -25,7 +25,6 @@ def axes(width: float = 6.0, height: float = 3.4, columns: int = 1, **options) -
         "axes.grid": False,
         "font.size": 10,
         "axes.titlesize": 10.5,
-        "axes.titlelocation": "left",
     }
     # The first figure of a session chooses the backend, which sets more rcParams: that must outlive the style.
     figure = plt.figure(figsize=(width, height), layout="constrained", dpi=144, facecolor=paper)
