@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from mha_teach.attention import attend
 from mha_teach.shapes import Float, Tensor
 from mha_teach.tasks import Task
+from mha_teach.training.lanes import attend_lanes
 
 SCALES = {
     "1/sqrt(d_k)": lambda d_k, d_model: d_k**-0.5,
@@ -122,22 +123,6 @@ def stacked(config: Config, task: Task, seeds: list[int]) -> Parameters:
     """Fresh weights of one model per seed, along a new first axis."""
     models = [initial(config, task, seed) for seed in seeds]
     return {name: torch.stack([m[name] for m in models]) for name in models[0]}
-
-
-def attend_lanes(
-    q: Float[Tensor, "seed head d_k query batch"],
-    k: Float[Tensor, "seed head d_k key batch"],
-    v: Float[Tensor, "seed head d_k key batch"],
-    scale: float,
-) -> tuple[Float[Tensor, "seed head d_k query batch"], Float[Tensor, "seed head query key batch"]]:
-    """The same as ``attend`` (a test says so), laid out for many narrow heads and few positions.
-
-    One matrix product per (seed, sample, head) would be thousands of tiny ones, each mostly call overhead. With
-    the batch as last axis every multiplication runs over whole vector registers instead.
-    """
-    scores = ((q * scale)[:, :, :, :, None] * k[:, :, :, None]).sum(2)  # (seed, head, query, key, batch)
-    weights = scores.softmax(3)
-    return (weights[:, :, None] * v[:, :, :, None]).sum(4), weights
 
 
 def attend_matrices(q: Tensor, k: Tensor, v: Tensor, scale: float) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
@@ -47,36 +47,18 @@ def sweep(
         initial(config, task, 0)  # sizes that do not fit are reported before anything starts
     jobs = max(1, min(joblib.cpu_count() if jobs is None else jobs, len(chosen)))
     groups = shared_out([cost(c) for c in chosen], jobs)
-    stop = threading.Event()
-    with bar(steps * len(chosen), progress) as advance:
 
-        def tick(done: int) -> None:
-            if stop.is_set():
-                raise Stopped
-            advance(done)
+    def work(group: list[int], tick: Callable[[int], None]) -> list[Run]:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # the tensors are small: a second thread inside an operation mostly waits
+        try:
+            return train(task, [chosen[i] for i in group], names, steps=steps, lr=lr, batch=batch, tick=tick)
+        finally:
+            torch.set_num_threads(threads)
 
-        def work(group: list[int]) -> list[Run]:
-            threads = torch.get_num_threads()
-            torch.set_num_threads(1)  # the tensors are small: a second thread inside an operation only waits
-            try:
-                return train(
-                    task, [chosen[i] for i in group], names, steps=steps, lr=lr, batch=batch, tick=tick
-                )
-            finally:
-                torch.set_num_threads(threads)
-
-        if jobs == 1:
-            done = [work(groups[0])]
-        else:
-            with ThreadPoolExecutor(jobs) as pool:
-                try:
-                    futures = [pool.submit(work, group) for group in groups]
-                    wait(futures, return_when="FIRST_EXCEPTION")
-                    done = [future.result() for future in futures]
-                except BaseException:
-                    stop.set()
-                    raise
-    runs: dict[int, Run] = {
+    with bar(steps * len(chosen), progress) as shown:
+        done = spread(groups, work, shown.update)
+    runs = {
         i: run for group, part in zip(groups, done, strict=True) for i, run in zip(group, part, strict=True)
     }
     ordered = [runs[i] for i in range(len(chosen))]
@@ -92,6 +74,51 @@ def sweep(
         torch.stack([r.slopes for r in ordered]),
         [r.parameters for r in ordered],
     )
+
+
+def spread(
+    groups: Sequence[list[int]],
+    work: Callable[[list[int], Callable[[int], None]], list[Run]],
+    show: Callable[[int], object],
+) -> list[list[Run]]:
+    """Run ``work(group, tick)`` for every group, each on a thread of its own, and tell ``show`` about progress.
+
+    An error or Ctrl-C stops all of them at their next step. Where threads cannot start (a browser's Python) or
+    there is one group, the groups run here, one after the other.
+    """
+    if len(groups) == 1:
+        return [work(groups[0], show)]
+    stop, finished, shown = threading.Event(), [0] * len(groups), 0
+
+    def start(i: int) -> list[Run]:
+        def tick(steps: int) -> None:
+            if stop.is_set():
+                raise Stopped
+            finished[i] += steps  # only this thread writes here, so no lock
+
+        return work(groups[i], tick)
+
+    pool = ThreadPoolExecutor(len(groups), thread_name_prefix="sweep")
+    try:
+        order = [pool.submit(start, i) for i in range(len(groups))]
+        waiting = set(order)
+        while waiting:
+            over, waiting = wait(waiting, timeout=0.1, return_when="FIRST_EXCEPTION")
+            for future in over:
+                future.result()  # raises what stopped it, before the others are told to stop
+            now = sum(finished)
+            show(now - shown)
+            shown = now
+        return [future.result() for future in order]
+    except RuntimeError as problem:
+        if "start new thread" not in str(problem):
+            raise
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+        return [work(group, show) for group in groups]
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
 
 
 def cost(config: Config) -> float:
