@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from mha_teach.press.problems import Finding, PressError
+
 PACKAGE = "mha_teach"
 MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 CONSTRAINTS = "constraints.txt"
@@ -37,10 +39,20 @@ def files_of(sources: Iterable[str], root: Path, exercises: Iterable[str] = ()) 
         for path in _paths(root, queue.pop()):
             if path not in modules and _concerns(path, wanted):
                 modules.add(path)
-                queue += imported(ast.parse(path.read_text("utf-8")), _dotted(root, path))
+                queue += imported(_parsed(root, path), _dotted(root, path))
                 if _finds_by_name(path):
                     queue += [_dotted(root, sibling) for sibling in path.parent.glob("*.py")]
     return modules | _data_beside(root, modules)
+
+
+def _parsed(root: Path, path: Path) -> ast.AST:
+    try:
+        return ast.parse(path.read_text("utf-8"))
+    except SyntaxError as error:
+        name = path.relative_to(root).as_posix()
+        raise PressError(
+            Finding(name, error.lineno or 1, f"SyntaxError: {error.msg}", "mend the module")
+        ) from None
 
 
 def imported(tree: ast.AST, inside: str) -> list[str]:

@@ -47,6 +47,7 @@ def dialect(chapter: Chapter) -> Iterator[Finding]:
             plain = markdown.blanked(cell.text)
             for at, wrong, cure in [
                 *_forms(cell.text, plain),
+                *_notes(plain),
                 *_html(cell.text, plain),
                 *_displays(cell.text),
             ]:
@@ -66,6 +67,23 @@ def _forms(text: str, plain: str) -> Iterator[tuple[int, str, str]]:
     for found in ROLE.finditer(text):
         if not plain[found.start()].isspace():
             yield found.start(), f"a role: {found[0]}", "JupyterLab and Colab show it raw: use plain markdown"
+
+
+def _notes(plain: str) -> Iterator[tuple[int, str, str]]:
+    for found in markdown.NOTE.finditer(plain):
+        if re.match(r":\w+:", found["body"]):
+            yield (
+                found.start(),
+                "a note with options",
+                "JupyterLab and Colab know none: take the :option: line out",
+            )
+    left = markdown.NOTE.sub(lambda note: re.sub(r"[^\n]", " ", note[0]), plain)
+    for found in re.finditer(r"^[ \t]*:::+[ \t]*(\{(?:note|tip|warning)\}.*)?$", left, re.MULTILINE):
+        yield (
+            found.start(),
+            "a note without its other half",
+            "open with :::{note}, close with :::, unindented",
+        )
 
 
 def _html(text: str, plain: str) -> Iterator[tuple[int, str, str]]:

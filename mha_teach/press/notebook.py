@@ -34,6 +34,11 @@ METADATA = {
     },
 }
 
+SETUP_METADATA = {
+    "mystnb": {"code_prompt_hide": "Hide the setup", "code_prompt_show": "Show the setup"},
+    "tags": ["hide-input", "setup"],
+}
+
 
 class Exercise(Protocol):
     """What the press needs of an exercise; ``mha_teach.exercises.get`` returns such a thing."""
@@ -100,7 +105,7 @@ def _opened(chapter: Chapter, address: Address, wheel: str) -> list[Cell]:
     first, *rest = chapter.cells
     line = first.line + title[0].count("\n")
     top = Cell("markdown", f"{title[0].strip()}\n\n{opening.byline(chapter, address, wheel)}", line, {})
-    setup = Cell("code", opening.setup_cell(address, wheel), line, {"tags": ["hide-input", "setup"]})
+    setup = Cell("code", opening.setup_cell(address, wheel), line, SETUP_METADATA)
     after = first.text[title.end() :]
     blank = len(after) - len(after.lstrip("\n"))
     body = [Cell("markdown", after.strip("\n"), line + blank, first.metadata)] if after.strip() else []
@@ -135,6 +140,9 @@ def _found(find: Callable[[str], Exercise], chapter: Chapter, piece: Cell, exerc
             else "define it in mha_teach/exercises"
         )
         raise PressError(Finding(chapter.name, piece.line, f"no exercise {exercise_id}", why)) from None
+    except Exception as error:  # whatever a file of exercises does when it is imported half-written
+        wrong = f"exercise {exercise_id} can't be read, {type(error).__name__}: {error}"
+        raise PressError(Finding(chapter.name, piece.line, wrong, "mend mha_teach/exercises")) from error
 
 
 def _exercise_cells(chapter: Chapter, piece: Cell, exercise: Exercise) -> list[Cell]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mha_teach.press.closure import files_of, run_key
+from mha_teach.press.problems import PressError
 
 
 @pytest.fixture
@@ -105,3 +106,9 @@ def test_code_and_tags_are_in_the_key(package):
         run_key(package.root, code, []) for code in (CODE, [("x", [])], [("x", ["raises-exception"])], [])
     }
     assert len(keys) == 4
+
+
+def test_a_module_that_is_no_python_is_named(package):
+    package.write("mha_teach/attention.py", "x = 1\ny = (\n")
+    with pytest.raises(PressError, match=r"^mha_teach/attention.py:2: SyntaxError: .*: mend the module$"):
+        run_key(package.root, CODE, [])

@@ -93,6 +93,15 @@ def test_an_unknown_exercise_names_file_and_line(book, find):
         draft(book.root, chapter, find)
 
 
+def test_a_broken_exercise_file_is_one_line(book):
+    def broken(exercise_id):
+        raise TypeError("half-written")
+
+    said = r"^book/03_idea.md:17: exercise 03-sum can't be read, TypeError: half-written: mend mha_teach/exercises$"
+    with pytest.raises(PressError, match=said):
+        draft(book.root, book.chapter(BODY), broken)
+
+
 def test_a_page_without_title_is_told(book, find):
     with pytest.raises(PressError, match=r"book/03_idea.md:1: no title: begin the page with"):
         draft(book.root, book.chapter("Text.\n"), find)
