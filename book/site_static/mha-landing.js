@@ -26,23 +26,23 @@
     const place = places(turn);
     const lift = 22 * Math.sin(Math.PI * turn); // the words pass each other above and below "bites"
     const at = { dog: [160 + 100 * place.dog, 38 - lift], bites: [160, 38], man: [160 + 100 * place.man, 38 + lift] };
-    for (const token of hero.querySelectorAll(".mha-token")) {
+    for (const token of hero.querySelectorAll(".hero-token")) {
       token.setAttribute("transform", `translate(${at[token.dataset.word].join(" ")})`);
     }
     for (const head of hero.querySelectorAll("[data-head]")) {
       const w = weights(ASKS[head.dataset.head], place), slot = head.dataset.slot;
       let left = 0;
       words.forEach((word, i) => {
-        const [x, y] = at[word], flow = head.querySelector(`.mha-flow[data-word="${word}"]`);
+        const [x, y] = at[word], flow = head.querySelector(`.hero-flow[data-word="${word}"]`);
         flow.setAttribute("d", `M${x} ${y + 16}C${x} 110 ${slot} 90 ${slot} 150`);
         flow.setAttribute("stroke-width", (RIBBON * w[i]).toFixed(2));
-        const share = head.querySelector(`.mha-share[data-word="${word}"]`);
+        const share = head.querySelector(`.hero-share[data-word="${word}"]`);
         share.setAttribute("x", left);
         share.setAttribute("width", WIDTH * w[i]);
         left += WIDTH * w[i];
       });
       const told = words.map((word, i) => [w[i], word]).filter(([x]) => x > 0.05);
-      head.querySelector(".mha-num").textContent = told.map(([x, word]) => `${x.toFixed(2)} ${word}`).join(" + ");
+      head.querySelector(".hero-num").textContent = told.map(([x, word]) => `${x.toFixed(2)} ${word}`).join(" + ");
     }
   }
 
@@ -79,7 +79,7 @@
     draw(turnAt(clock));
   });
   still.addEventListener("change", () => set(!still.matches));
-  hero.querySelector(".mha-controls").hidden = false;
+  hero.querySelector(".hero-controls").hidden = false;
   pause.textContent = playing ? "Pause" : "Play";
   draw(0);
   if (playing) requestAnimationFrame(frame);

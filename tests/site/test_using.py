@@ -62,7 +62,7 @@ def test_without_scripts_the_page_still_says_it_all(visit):
     page = visit("book/index.html", scripts=False).page
     assert page.locator(".mha-hero svg").first.is_visible()
     assert "0.50 dog + 0.50 man" in page.locator(".mha-hero").text_content()
-    assert not page.locator(".mha-controls").is_visible()
+    assert not page.locator(".hero-controls").is_visible()
     for name in NOTEBOOKS:
         page = visit(f"{name}.html", scripts=False).page
         for widget in page.locator(".mha-widget").all():
@@ -78,7 +78,7 @@ def test_print_is_light_and_without_furniture(visit):
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         ink = page.evaluate("getComputedStyle(document.querySelector('article p')).color")
         assert sum(map(int, re.findall(r"\d+", ink)[:3])) < 300
-        for furniture in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer", ".mha-controls"):
+        for furniture in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer", ".hero-controls"):
             assert not page.locator(furniture).first.is_visible()
 
 
@@ -92,12 +92,12 @@ def test_the_landing_picture_is_true_moves_and_can_be_stopped(visit):
     page = visit("book/index.html").page
     both, _, _ = weights(4, 0, 4)
     sure, _, _ = weights(4, 0, 0)
-    told = page.locator(".mha-num")
+    told = page.locator(".hero-num")
     page.get_by_role("button", name="Swap dog and man").click()
     assert told.all_text_contents() == [f"{both} dog + {both} man", f"{sure} man", f"{sure} dog"]
     page.get_by_role("button", name="Swap dog and man").click()
     assert told.all_text_contents() == [f"{both} dog + {both} man", f"{sure} dog", f"{sure} man"]
-    where = "document.querySelector('.mha-token').getAttribute('transform')"
+    where = "document.querySelector('.hero-token').getAttribute('transform')"
     page.get_by_role("button", name="Play").click()
     still = page.evaluate(where)
     page.wait_for_function(f"{where} !== {still!r}", timeout=8000)
@@ -112,7 +112,7 @@ def test_the_landing_picture_waits_when_motion_is_unwelcome(visit):
     assert page.get_by_role("button", name="Play").is_visible()
     page.wait_for_timeout(3200)
     assert (
-        page.evaluate("document.querySelector('.mha-token').getAttribute('transform')") == "translate(60 38)"
+        page.evaluate("document.querySelector('.hero-token').getAttribute('transform')") == "translate(60 38)"
     )
 
 
