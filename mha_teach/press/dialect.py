@@ -155,19 +155,18 @@ def _inner(name: str, line: int, target: str, anchors: Anchors) -> Iterator[Find
 
 
 def slug(title: str) -> str:
-    """The anchor that MyST gives a heading (GitHub's rule)."""
-    shown = re.sub(r"[*`]|\]\([^)]*\)|\[", "", title)
-    return re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+    """The anchor that MyST gives a heading (GitHub's rule): its words, without math and marks."""
+    shown = re.sub(r"[*`]|\]\([^)]*\)|\[", "", markdown.MATH.sub("", title))
+    return re.sub(r"[^\w\- ]", "", shown.lower().replace(" ", "-"))
 
 
 def anchors_of(texts: list[str]) -> set[str]:
-    """Anchors of the headings, down to ###, in the markdown of one page; a repeated title gets -1, -2, …"""
-    seen: dict[str, int] = {}
-    found = set()
+    """Anchors of the headings, down to ###, in the markdown of one page; a repeated title is numbered as MyST does."""
+    found: set[str] = set()
     for text in texts:
         for title in re.findall(r"^#{1,3} +(.+?) *#*$", markdown.without_fences(text), re.MULTILINE):
-            base = slug(title)
-            count = seen.get(base, 0)
-            seen[base] = count + 1
-            found.add(f"{base}-{count}" if count else base)
+            anchor, count = slug(title), 1
+            while anchor in found:
+                anchor, count = f"{anchor}-{count}", count + 1
+            found.add(anchor)
     return found

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from myst_parser.mdit_to_docutils.base import default_slugify
 
 from mha_teach.press import dialect
 
@@ -104,5 +107,14 @@ def test_a_picture_with_words_passes(book):
 
 
 def test_anchors_are_those_that_the_site_gives():
-    page = "# A title!\n\n## By `hand` *now*\n\n### [Link](x.md) it\n\n#### too deep\n\n## By hand now\n\n```\n# no\n```"
-    assert dialect.anchors_of([page]) == {"a-title", "by-hand-now", "by-hand-now-1", "link-it"}
+    pages = [
+        "# A title!\n\n## By `hand` *now*\n\n### [Link](x.md) to $x^2$\n\n#### too deep\n\n## By hand now"
+    ]
+    pages += ["## By hand now\n\n```\n# no\n```\n\n## Größe & √d_k"]
+    wanted = {"a-title", "by-hand-now", "by-hand-now-1", "by-hand-now-1-2", "link-to-", "größe--d_k"}
+    assert dialect.anchors_of(pages) == wanted
+
+
+@given(st.text("aB3 -_.,:&√é?", min_size=1, max_size=20).map(str.strip).filter(bool))
+def test_anchors_agree_with_myst(title):
+    assert dialect.slug(title) == default_slugify(title)
