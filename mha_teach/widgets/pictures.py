@@ -88,5 +88,31 @@ def scores_and_row(scores: Float[Tensor, "query key"], row: Float[Tensor, "*key"
     return _svg(650, height + 52, body)
 
 
+def plane_and_bars(
+    query: Float[Tensor, " 2"], keys: Float[Tensor, "key 2"], weights: Float[Tensor, " key"], words: list[str]
+) -> str:
+    """The query and the keys as arrows from one point, and a bar for the weight of each key."""
+    unit, x0, y0 = 60, 70, 160
+    body = []
+
+    def arrow(tip: list[float], name: str, hue: str, stroke: float, below: int) -> None:
+        x, y = x0 + unit * tip[0], y0 - unit * tip[1]
+        body.append(f'<path d="M{x0} {y0}L{x:.1f} {y:.1f}" stroke="{hue}" stroke-width="{stroke}"/>')
+        body.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{hue}"/>')
+        body.append(f'<text x="{x + 8:.1f}" y="{y + below:.1f}" fill="{hue}">{_safe(name)}</text>')
+
+    arrow(query.tolist(), "query", theme.role("query"), 5, 18)
+    for word, key in zip(words, keys.tolist(), strict=True):
+        arrow(key, word, theme.role("key"), 2, -6)
+    for i, (word, weight) in enumerate(zip(words, weights.tolist(), strict=True)):
+        y = 40 + 44 * i
+        body.append(f'<text x="330" y="{y + 18}" text-anchor="end">{_safe(word)}</text>')
+        body.append(
+            f'<rect x="340" y="{y}" width="{200 * weight:.1f}" height="26" fill="{theme.role("value")}"/>'
+        )
+        body.append(f'<text x="{350 + 200 * weight:.1f}" y="{y + 18}">{weight:.2f}</text>')
+    return _svg(600, 200, body)
+
+
 def _safe(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")

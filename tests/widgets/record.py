@@ -35,7 +35,8 @@ def states() -> dict[str, list[dict]]:
         for _ in range(120)
     ]
     rows = [
-        Saturation.CHOICES | {"scale": scale, "d_k": d_k, "correlation": rho, "n": n, "seed": chance.randrange(9)}
+        Saturation.CHOICES
+        | {"scale": scale, "d_k": d_k, "correlation": rho, "n": n, "seed": chance.randrange(9)}
         for scale in ("none", "sqrt_d_k", "d_k", "sqrt_d_model")
         for d_k in (1, 2, 7, 64, 101, 1024)
         for rho in (0.0, 0.35, 1.0)

@@ -54,6 +54,7 @@ class Watched:
 @pytest.fixture
 def watched(chromium: object) -> Iterator[Watched]:
     context = chromium.new_context(viewport={"width": 900, "height": 1000})
+    context.set_default_timeout(8000)
     made = Watched(context.new_page())
     yield made
     context.close()
@@ -156,7 +157,8 @@ def test_keys_do_not_leave_the_widget(watched: Watched, address: str) -> None:
     page.locator("input[type=range]").first.press("ArrowRight")
     page.locator("select").first.press("ArrowDown")
     assert page.evaluate("heard") == []
-    page.locator("body").press("x")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("x")
     assert page.evaluate("heard") == ["x"]
 
 
@@ -236,7 +238,9 @@ def test_the_keyboard_alone_reaches_and_moves_every_control(watched: Watched, ad
     widget.locator("input[name=d_k]").focus()
     for _ in range(stops):
         seen.add(
-            page.evaluate("document.activeElement.outerHTML.slice(0, 120) + document.activeElement.textContent")
+            page.evaluate(
+                "document.activeElement.outerHTML.slice(0, 120) + document.activeElement.textContent"
+            )
         )
         assert page.evaluate("Boolean(document.activeElement.closest('[data-widget=saturation]'))")
         page.keyboard.press("Tab")
@@ -244,9 +248,7 @@ def test_the_keyboard_alone_reaches_and_moves_every_control(watched: Watched, ad
 
 
 @pytest.mark.parametrize("width", (320, 640, 1280))
-def test_nothing_is_cut_off_at_any_width_with_tables_open(
-    watched: Watched, address: str, width: int
-) -> None:
+def test_nothing_is_cut_off_at_any_width_with_tables_open(watched: Watched, address: str, width: int) -> None:
     page = watched.page
     page.set_viewport_size({"width": width, "height": 700})
     page.goto(address + "page.html")
@@ -270,7 +272,9 @@ def test_axe_finds_nothing_serious(watched: Watched, address: str, theme: str) -
     for button in page.get_by_role("button").all():
         button.click()
     found = Axe().run(page).response["violations"]
-    assert [(v["id"], v["nodes"][0]["html"][:120]) for v in found if v["impact"] in ("serious", "critical")] == []
+    assert [
+        (v["id"], v["nodes"][0]["html"][:120]) for v in found if v["impact"] in ("serious", "critical")
+    ] == []
 
 
 def test_axe_can_find_something(watched: Watched, address: str) -> None:
@@ -290,5 +294,3 @@ def test_still_pictures_for_readers_who_want_them(chromium: object, address: str
         duration = page.evaluate("getComputedStyle(document.querySelector('.mha-bar')).transitionDuration")
         assert (duration != "0s") is moves
         context.close()
-
-

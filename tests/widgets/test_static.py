@@ -46,9 +46,7 @@ def test_scripts_and_data_of_a_page_stay_small() -> None:
 @pytest.mark.parametrize("kind", BOTH)
 def test_the_block_holds_its_state_and_a_picture_with_words(kind: type) -> None:
     html = kind().html()
-    state = json.loads(
-        re.search(r'<script type="application/json">(.*?)</script>', html, re.DOTALL).group(1)
-    )
+    state = json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.DOTALL).group(1))
     assert state["limits"] == kind.STATIC
     assert {name: state[name] for name in kind.CHOICES} == kind.CHOICES
     svg = b64decode(re.search(r'src="data:image/svg\+xml;base64,([^"]*)"', html).group(1))
@@ -101,5 +99,10 @@ def test_views_are_short_and_say_their_words_from_the_table() -> None:
         text = static.core() + static.view(name)
         asked = set(re.findall(r"\bwords\.(\w+)", text))
         known = asked & set(table)
-        missing = asked - known - {"join", "common"} - (set(static.words("saturation")) | set(static.words("head_splitter")))
+        missing = (
+            asked
+            - known
+            - {"join", "common"}
+            - (set(static.words("saturation")) | set(static.words("head_splitter")))
+        )
         assert not missing

@@ -1,0 +1,120 @@
+"""JupyterLab driven for real: a notebook with both widgets, run, and moved by keyboard through the kernel."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+import pytest
+
+CELLS = (
+    "from mha_teach.widgets import HeadSplitter, Saturation\nsplitter = HeadSplitter(device='cpu')\nsplitter",
+    "saturation = Saturation(device='cpu')\nsaturation",
+)
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """The address of a JupyterLab of its own: own folder, own settings, no browser, no token, loopback only."""
+    cells = [nbformat.v4.new_code_cell(text, id=f"cell-{i}") for i, text in enumerate(CELLS)]
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), folder / "both.ipynb")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    homes = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    own = {name: str(folder / "home" / name.lower()) for name in homes}
+    options = f"--no-browser --ip=127.0.0.1 --port={port} --ServerApp.port_retries=0 --allow-root".split()
+    options += [
+        "--IdentityProvider.token=",
+        "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
+    with (folder / "lab.log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *options, f"--ServerApp.root_dir={folder}"],
+            env={**os.environ, **own, "OMP_NUM_THREADS": "1"},
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            address = f"http://127.0.0.1:{port}/"
+            for _ in range(120):
+                try:
+                    urllib.request.urlopen(address + "api", timeout=2).read()
+                    break
+                except (urllib.error.URLError, OSError):
+                    assert server.poll() is None, (folder / "lab.log").read_text()
+                    time.sleep(0.25)
+            else:
+                pytest.fail("JupyterLab did not answer: " + (folder / "lab.log").read_text()[-2000:])
+            yield address
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(server.pid, signal.SIGKILL)
+                server.wait(10)
+
+
+def run_all(page: object, address: str) -> None:
+    """Open the notebook and run it until both views stand there."""
+    page.set_default_timeout(40_000)
+    page.goto(address + "lab/tree/both.ipynb?reset")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
+    page.locator(".jp-Notebook .jp-CodeCell").first.click()
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).first.click()
+    page.locator(".mha-view").nth(1).wait_for()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[str]:
+    with serve(tmp_path) as address:
+        yield address
+
+
+def test_both_widgets_live_in_jupyterlab(lab: str, chromium: object) -> None:
+    context = chromium.new_context(viewport={"width": 1300, "height": 1800})
+    page = context.new_page()
+    foreign: list[str] = []
+    page.on("request", lambda r: r.url.startswith((lab, "data:", "blob:", "ws:")) or foreign.append(r.url))
+    run_all(page, lab)
+
+    views = page.locator(".mha-view")
+    splitter, saturation = views.nth(0), views.nth(1)
+    assert "torch computed this on cpu" in splitter.locator(".mha-timed").inner_text()
+    slider = splitter.locator("input[type=range]").first
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    splitter.get_by_text("2 heads of width 32").wait_for()
+    page.keyboard.press("ArrowRight")
+    splitter.get_by_text("4 heads of width 16").wait_for()
+    assert page.evaluate("document.activeElement.type") == "range"  # the notebook did not take the focus
+
+    saturation.locator("select[name=scale]").select_option("sqrt_d_k")
+    saturation.get_by_text("Alive:").wait_for()
+    saturation.locator("input[name=d_k]").fill("1025")
+    page.keyboard.press("Enter")
+    assert "from 1 to 1024" in saturation.get_by_role("alert").inner_text()
+
+    dark = page.evaluate("""() => {
+      document.body.dataset.jpThemeLight = "false";
+      return getComputedStyle(document.querySelector(".mha-view")).backgroundColor;
+    }""")
+    assert sum(int(n) for n in dark.strip("rgb()").split(",")) < 150
+    assert foreign == []
+    context.close()
