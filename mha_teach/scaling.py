@@ -18,8 +18,8 @@ FP16_LIMIT = 65504.0  # the largest finite half-precision number
 def score_scale(kind: str, d_k: int, d_model: int | None = None) -> float:
     """The factor that multiplies q·k: 1, 1/√d_k, 1/d_k or 1/√d_model.
 
-    ``kind`` is one of ``SCALES``. ``"sqrt_d_k"`` is Vaswani et al. (2017), ``"d_k"`` is muP (Yang et al., 2022),
-    ``"sqrt_d_model"`` is the common mistake of dividing by the whole width; it needs ``d_model``.
+    ``kind`` is one of ``SCALES``: ``"sqrt_d_k"`` from Vaswani et al. (2017), ``"d_k"`` from muP (Yang et al., 2022),
+    ``"sqrt_d_model"`` a common mistake, which needs ``d_model``.
     Raises ValueError for an unknown kind, for a width below 1, and when ``d_model`` is missing.
     """
     if d_k < 1:
@@ -28,10 +28,9 @@ def score_scale(kind: str, d_k: int, d_model: int | None = None) -> float:
         if d_model is None or d_model < 1:
             raise ValueError(f"scale 'sqrt_d_model' needs d_model >= 1, got {d_model}; pass d_model=...")
         return d_model**-0.5
-    factors = {"none": 1.0, "sqrt_d_k": d_k**-0.5, "d_k": 1.0 / d_k}
-    if kind not in factors:
+    if kind not in SCALES:
         raise ValueError(f"scale {kind!r} is unknown; choose one of {', '.join(SCALES)}")
-    return factors[kind]
+    return {"none": 1.0, "sqrt_d_k": d_k**-0.5, "d_k": 1.0 / d_k}[kind]
 
 
 def draw_qk(
@@ -39,8 +38,8 @@ def draw_qk(
 ) -> tuple[Float[Tensor, "query d_k"], Float[Tensor, "key d_k"]]:
     """Standard normal queries and keys; key j has ``correlation`` with query j, coordinate by coordinate.
 
-    k_j = ρ q_j + √(1-ρ²) ε_j, so every number has mean 0 and variance 1 whatever ρ is, and only the matched
-    pairs (the diagonal of the score matrix) are dependent. Keys beyond the last query are independent of all.
+    k_j = ρ q_j + √(1-ρ²) ε_j: mean 0 and variance 1 whatever ρ is, and only matched pairs (the diagonal of the
+    scores) are dependent. Keys beyond the last query are independent of all.
     Raises ValueError when ρ lies outside [-1, 1].
     """
     if not -1.0 <= correlation <= 1.0:
@@ -62,8 +61,7 @@ class Moments(NamedTuple):
 def predicted_moments(d_k: int, correlation: float = 0.0, sd_q: float = 1.0, sd_k: float = 1.0) -> Moments:
     """Mean ρ σ_q σ_k d_k and variance (1+ρ²) σ_q² σ_k² d_k of q·k for zero-mean normal q and k.
 
-    Coordinates are independent of each other; ``correlation`` ρ ties q_i to k_i. At ρ = 0, σ = 1 this is the
-    textbook (0, d_k), which needs no normality.
+    Coordinates are independent of each other; ρ ties q_i to k_i. At ρ = 0, σ = 1: (0, d_k), normal or not.
     """
     power = sd_q * sd_k
     return Moments(correlation * power * d_k, (1 + correlation**2) * power**2 * d_k)
@@ -72,8 +70,7 @@ def predicted_moments(d_k: int, correlation: float = 0.0, sd_q: float = 1.0, sd_
 def score_variance(cov_q: Float[Tensor, "d_k d_k"], cov_k: Float[Tensor, "d_k d_k"]) -> Float[Tensor, ""]:
     """Var(q·k) = tr(Σ_q Σ_k): exact for zero-mean q and k independent of each other, whatever their shape.
 
-    Identity covariances give d_k. Coordinates that all agree (every entry of Σ is 1) give d_k².
-    Raises ValueError when the two are not square and of one size.
+    Identity covariances give d_k; coordinates that all agree (every entry of Σ is 1) give d_k². Raises ValueError when the two are not square and of one size.
     """
     if cov_q.shape != cov_k.shape or cov_q.ndim != 2 or cov_q.shape[0] != cov_q.shape[1]:
         raise ValueError(
@@ -97,8 +94,7 @@ def init_weights(
     tied             as xavier, W_k is W_q    2 d_model/(d_model + d_out)
     ================ ======================== ======================================
 
-    ``d_out`` (all heads together) defaults to d_model. Draws from torch's global generator.
-    Raises ValueError for an unknown init.
+    ``d_out`` (all heads together) defaults to d_model. Draws from torch's global generator. Raises ValueError for an unknown init.
     """
     d_out = d_model if d_out is None else d_out
     if init == "xavier fused":
@@ -124,8 +120,7 @@ def query_jacobian(
 ) -> Float[Tensor, "*batch query key d_k"]:
     """∂p_i/∂q = scale · p_i (k_i - Σ_j p_j k_j): the softmax Jacobian, times the keys, times the scale once more.
 
-    The chain rule passes through ``scale``, so leaving it out makes this larger, not smaller, wherever the
-    softmax has not yet saturated.
+    So leaving the scale out makes this larger, not smaller, wherever the softmax has not yet saturated.
     """
     mean_key = (weights @ k).unsqueeze(-2)  # (*batch, query, 1, d_k)
     return scale * weights.unsqueeze(-1) * (k.unsqueeze(-3) - mean_key)
@@ -145,8 +140,7 @@ def saturation(
 ) -> Saturation:
     """Largest weight, entropy (nats) and both Jacobian norms of every row of softmax(scale · q kᵀ).
 
-    ``to_scores`` is the norm of ``softmax_jacobian``, ``to_query`` that of ``query_jacobian``, both written as
-    p_i times a distance, so that no (query, key, d_k) tensor is ever built: ‖J‖² = Σ_i p_i² ‖e_i - p‖² and
+    Norms of ``softmax_jacobian`` and ``query_jacobian`` without building them: ‖J‖² = Σ_i p_i² ‖e_i - p‖² and
     ‖∂p/∂q‖² = scale² Σ_i p_i² ‖k_i - Σ_j p_j k_j‖². Raises ValueError when q and k differ in d_k.
     """
     if q.shape[-1] != k.shape[-1]:
@@ -177,9 +171,8 @@ def dead_rows(weights: Float[Tensor, "*batch query key"], threshold: float = 1e-
 def overflow_scale(d_k: int, sigmas: float = 5.0, correlation: float = 0.0, scale: float = 1.0) -> float:
     """Standard deviation a of q and k at which a half-precision score reaches 65504.
 
-    a² · scale · (ρ d_k + sigmas · √((1+ρ²) d_k)) = 65504. ``sigmas`` says how many standard deviations the largest of all
-    scores lies above its mean: 5 is usual among some millions. Pass ``scale`` below 1 only if it multiplies q
-    *before* the product, since dividing afterwards comes too late.
+    a² · scale · (ρ d_k + sigmas · √((1+ρ²) d_k)) = 65504. ``sigmas``: how many standard deviations the largest score
+    lies above the mean; 5 is usual among a million. ``scale`` counts only if it multiplies q *before* the product.
     """
     mean, variance = predicted_moments(d_k, correlation)
     return math.sqrt(FP16_LIMIT / (scale * (mean + sigmas * math.sqrt(variance))))
@@ -192,9 +185,8 @@ def effective_scale(
 ) -> Float[Tensor, ""]:
     """The factor that an attention really used, read off its weights: the probe for a wrong scale.
 
-    log p_i = scale · q·k_i + a constant of the row, so the slope of log p against q·k, both centred in each row,
-    is the scale. Weights of exactly 0 (masked or underflowed) are left out. Take q and k so small that no row is
-    one-hot, and no mask other than a boolean one.
+    log p_i = scale · q·k_i + a constant of the row, so the scale is the slope of log p against q·k, both centred in
+    each row. Weights of exactly 0 (masked or underflowed) are left out. Take q and k so small that no row is one-hot.
     Raises ValueError when no row has two non-zero weights: then nothing can be read.
     """
     seen = weights > 0

@@ -113,23 +113,26 @@ def loss_curves(
     return ax
 
 
-def regimes(widths: Sequence[int], sizes: dict[str, tuple[Sequence[float], Sequence[float]]]) -> Axes:
-    """For each scale: the size of a chance score (solid) and of a score with an aligned key (dashed), and what both mean."""
-    ax = axes(6.8, 4.0)
-    ax.axhspan(0.25, 4, color=theme.palette()["good"]["light"], alpha=0.09, lw=0)
-    muted = theme.palette()["muted"]["light"]
-    for height, words in (
-        (150.0, "saturated: a spike"),
-        (1.0, "alive"),
-        (0.006, "flat: all keys weigh alike"),
-    ):
-        ax.text(widths[0] * 1.1, height, words, fontsize=8.5, color=muted, va="center")
-    for i, (name, (chance, aligned)) in enumerate(sizes.items()):
-        ax.plot(widths, chance, color=theme.series(i), lw=2, label=name)
-        ax.plot(widths, aligned, color=theme.series(i), lw=1.3, ls="--")
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.set(xlabel="d_k", ylabel="typical size of a score")
-    ax.set_xticks(widths, map(str, widths))
-    ax.legend(fontsize=8.5, frameon=False, ncols=2, loc="upper left", bbox_to_anchor=(0, 1.16))
-    return ax
+def regimes(
+    widths: Sequence[int],
+    strangers: dict[str, Sequence[float]],
+    matching: dict[str, Sequence[float]],
+) -> list[Axes]:
+    """Typical size of a score under each scale: for a key independent of the query, and for one that equals it."""
+    panels = axes(7.8, 3.6, columns=2, sharey=True)
+    good, muted = theme.palette()["good"]["light"], theme.palette()["muted"]["light"]
+    titles = ("a key that is a stranger", "a key that equals the query")
+    for ax, sizes, title in zip(panels, (strangers, matching), titles, strict=True):
+        ax.axhspan(1 / 3, 3, color=good, alpha=0.1, lw=0)
+        for i, (name, values) in enumerate(sizes.items()):
+            ax.plot(widths, values, color=theme.series(i), lw=2, ls=("-", "-", "--", ":")[i], label=name)
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log")
+        ax.set(xlabel="d_k", title=title)
+        ax.set_xticks(widths, map(str, widths), fontsize=8.5)
+    panels[0].set_ylabel("typical size of a score")
+    panels[0].text(widths[-1], 400, "spikes", fontsize=8.5, color=muted, ha="right")
+    panels[0].text(widths[1], 0.025, "all keys weigh alike", fontsize=8.5, color=muted)
+    panels[0].set_ylim(bottom=0.018)
+    panels[1].legend(fontsize=8.5, frameon=False, loc="upper left")
+    return panels
