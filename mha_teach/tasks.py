@@ -198,7 +198,7 @@ class KeyedLookups(Lookups):
     """Four look-ups per query with clean keys and 32 values: a staircase in the number of heads (chapter 01).
 
     Someone with one bag of the four values scores .273 by drawing from it (:func:`draw_score`) and .295 by
-    naming the most frequent one (``.bag``); with two bags .516.
+    naming the most frequent one (``.bag``). With two bags, as two heads give them, it is .516 and .523.
     """
 
     roles: int = 4

@@ -1,0 +1,235 @@
+"""The sweep against the plain loop, its independence of jobs and company, and its errors."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mha_teach.attention import attend
+from mha_teach.tasks import FixedOffsets, KeyedLookups, NearestNeighbour, TwoNoisyLookups
+from mha_teach.training import Config, forward, sweep
+from mha_teach.training.lanes import attend_lanes
+from mha_teach.training.loop import logged_steps, rate
+from mha_teach.training.model import attend_matrices, initial, stacked
+from mha_teach.training.plain import PlainModel, train_plain
+from mha_teach.training.sweep import shared_out
+
+CASES = [
+    (TwoNoisyLookups(), {"num_heads": 1}),
+    (TwoNoisyLookups(), {"num_heads": 16}),
+    (TwoNoisyLookups(), {"num_heads": 3, "d_k": 7, "gain": 2.0, "scale": "1/d_k"}),
+    (TwoNoisyLookups(), {"num_heads": 2, "mlp": True}),
+    (KeyedLookups(), {"num_heads": 4, "layers": 2, "residual": True, "mlp": 37}),
+    (NearestNeighbour(dim=23), {"num_heads": 8, "scale": "none"}),
+    (FixedOffsets(offsets=(1, 4), values=7, length=11), {"num_heads": 2, "layers": 2, "residual": True}),
+    (FixedOffsets(offsets=(1,), values=7, length=5, d_model=32), {"num_heads": 16, "d_model": 32}),
+]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from([(1, 1), (2, 3), (3, 5)]), st.sampled_from([1, 2, 5, 13]), st.integers(0, 999))
+def test_lanes_equal_attend_with_gradients(sizes, d_k, seed):
+    (s, h), queries, keys, batch = sizes, 3, 7, 5
+    source = torch.Generator().manual_seed(seed)
+    q, k, v = (
+        torch.randn(s, h, d_k, n, batch, generator=source, dtype=torch.float64).requires_grad_()
+        for n in (queries, keys, keys)
+    )
+    slope = torch.randn(s, h, d_k, queries, batch, generator=source, dtype=torch.float64)
+    got = []
+    for core in (attend_lanes, attend_matrices):
+        out, weights = core(q, k, v, 0.37)
+        got.append((out, weights, *torch.autograd.grad(out, (q, k, v), slope)))
+    for ours, theirs in zip(*got, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=1e-12)
+    one, _ = attend(q[0, 0, :, :, 0].T, k[0, 0, :, :, 0].T, v[0, 0, :, :, 0].T, scale=0.37)
+    torch.testing.assert_close(got[0][0][0, 0, :, :, 0], one.T)
+
+
+@pytest.mark.parametrize(("task", "options"), CASES)
+def test_forward_equals_an_ordinary_module(task, options):
+    config, seeds = Config.of(options), [2, 5]
+    data = next(task.batches(seeds, 1, 3))
+    logits, seen = forward(
+        stacked(config, task, seeds), config, data.items, data.queries, task.self_attention
+    )
+    for i, seed in enumerate(seeds):
+        plain = PlainModel(config, task, seed)(data.items[i], data.queries[i])
+        torch.testing.assert_close(logits[i], plain, atol=1e-5, rtol=1e-4)
+    assert len(seen) == config.layers
+    for weights in seen:
+        assert weights.shape == (2, 3, config.num_heads, data.queries.shape[2], data.items.shape[2])
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+
+@pytest.mark.parametrize(("task", "options"), CASES)
+def test_sweep_equals_the_plain_loop(task, options):
+    steps, seeds = 13, [2, 5]
+    together = sweep(task, [options], seeds=seeds, steps=steps, batch=5)
+    for i, seed in enumerate(seeds):
+        model, score, losses = train_plain(task, Config.of(options), seed, steps=steps, batch=5)
+        torch.testing.assert_close(
+            together.losses[0, i], torch.tensor(losses)[together.logged], atol=1e-4, rtol=1e-4
+        )
+        torch.testing.assert_close(together.role_scores[0, i], score, atol=0.005, rtol=0)
+        torch.testing.assert_close(
+            together.parameters[0]["read"][i], model.read.weight.T.detach(), atol=1e-3, rtol=1e-3
+        )
+
+
+def test_a_wrong_seed_would_be_noticed():
+    a, b = (sweep(TwoNoisyLookups(), [{}], seeds=[s], steps=13, batch=5).losses for s in (2, 5))
+    assert (a - b).abs().max() > 1e-3
+
+
+def test_the_result_depends_on_neither_jobs_nor_company():
+    configs = [{"num_heads": h} for h in (1, 8, 16)]
+    options = {"steps": 11, "batch": 5}
+    all_of_them = sweep(TwoNoisyLookups(), configs, seeds=3, jobs=1, **options)
+    for jobs in (2, 5):
+        again = sweep(TwoNoisyLookups(), configs, seeds=3, jobs=jobs, **options)
+        assert torch.equal(again.losses, all_of_them.losses)
+        assert torch.equal(again.scores, all_of_them.scores)
+    alone = sweep(TwoNoisyLookups(), configs[1:2], seeds=[2], jobs=1, **options)
+    torch.testing.assert_close(alone.losses[0, 0], all_of_them.losses[1, 2], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(alone.scores[0, 0], all_of_them.scores[1, 2], atol=0.005, rtol=0)
+
+
+def test_one_seed_that_blows_up_leaves_the_others_alone(monkeypatch):
+    from mha_teach.training import loop
+
+    def spoilt(config, task, seeds):
+        models = stacked(config, task, seeds)
+        if len(seeds) > 1:
+            models["0.q"][1] = torch.nan
+        return models
+
+    whole = sweep(TwoNoisyLookups(), [{}], seeds=[4], steps=7, batch=5)
+    monkeypatch.setattr(loop, "stacked", spoilt)
+    mixed = sweep(TwoNoisyLookups(), [{}], seeds=[4, 5], steps=7, batch=5)
+    assert mixed.losses[0, 1].isnan().all()
+    torch.testing.assert_close(mixed.losses[0, 0], whole.losses[0, 0], atol=1e-5, rtol=1e-5)
+
+
+def test_it_learns_what_it_should():
+    """One role at one head is learnt; chapter 01's full numbers stand in its notebook."""
+    learnt = sweep(TwoNoisyLookups(roles=1), [{"num_heads": 1}], seeds=2, steps=250)
+    assert learnt.mean().item() > 0.9
+    assert learnt.losses[0, :, -1].max() < 0.5 < learnt.losses[0, :, 0].min()
+    assert (learnt.peaks[0, :, -1] > learnt.peaks[0, :, 0]).all()
+    assert learnt.slopes.shape == learnt.losses.shape and (learnt.slopes > 0).all()
+
+
+def test_scales():
+    assert Config(num_heads=8).factor == 8**-0.5
+    assert Config(num_heads=8, scale="1/sqrt(d_model)").factor == 64**-0.5
+    assert Config(num_heads=8, scale="1/d_k").factor == 1 / 8
+    assert Config(scale="none").factor == 1.0
+    assert Config(scale=0.3).factor == 0.3
+    assert Config(num_heads=8, d_k=32).width == 32
+
+
+def test_gain_enlarges_queries_and_keys_only():
+    once, twice = (initial(Config(gain=g), TwoNoisyLookups(), 3) for g in (1.0, 2.0))
+    for name in once:
+        factor = 2.0 if name in ("0.q", "0.k") else 1.0
+        torch.testing.assert_close(twice[name], factor * once[name])
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"num_heads": 5}, ValueError, r"num_heads=5 does not divide d_model=64.*d_k=13"),
+        ({"num_heads": 0}, ValueError, r"num_heads=0.*at least 1"),
+        ({"d_k": 0}, ValueError, r"d_k=0.*at least 1"),
+        ({"scale": "sqrt"}, ValueError, r"scale='sqrt'.*1/sqrt\(d_k\)"),
+        ({"heads": 2}, TypeError, r"unknown option 'heads'.*num_heads"),
+        ({"d_model": 32, "residual": True}, ValueError, r"width 64.*d_model=32"),
+    ],
+)
+def test_bad_configs(options, kind, message):
+    with pytest.raises(kind, match=message):
+        sweep(TwoNoisyLookups(), [options], seeds=1, steps=1)
+
+
+@pytest.mark.parametrize("bad", [{"seeds": 0}, {"steps": 0}, {"batch": 0}])
+def test_nothing_to_train(bad):
+    with pytest.raises(ValueError, match=r"nothing to train: 1 configs"):
+        sweep(TwoNoisyLookups(), [{}], **bad)
+
+
+@dataclass(frozen=True)
+class Broken(TwoNoisyLookups):
+    """Raises in the fourth step of the thread that gets there first; the other must stop too."""
+
+    problem: type[BaseException] = ValueError
+    first: threading.Lock = None
+
+    def batches(self, *args, **options):
+        for step, batch in enumerate(super().batches(*args, **options)):
+            if step == 3 and self.first.acquire(blocking=False):
+                raise self.problem("broken on purpose")
+            yield batch
+
+
+@pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_or_ctrl_c_stops_everything(problem, jobs):
+    before = torch.get_num_threads()
+    task = Broken(problem=problem, first=threading.Lock())
+    with pytest.raises(problem, match="on purpose"):
+        sweep(task, [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=jobs)
+    assert not [t for t in threading.enumerate() if t.name.startswith("sweep")]
+    assert torch.get_num_threads() == before
+
+
+def test_without_threads_it_runs_here(monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    configs, options = [{}, {"num_heads": 2}], {"seeds": 1, "steps": 5, "batch": 3}
+    expected = sweep(TwoNoisyLookups(), configs, jobs=1, **options)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert torch.equal(sweep(TwoNoisyLookups(), configs, jobs=2, **options).losses, expected.losses)
+
+
+@given(st.lists(st.floats(0.1, 50), min_size=1, max_size=23), st.integers(1, 7))
+def test_work_is_shared_out_evenly(costs, jobs):
+    groups = shared_out(costs, jobs)
+    assert sorted(i for group in groups for i in group) == list(range(len(costs)))
+    loads = [sum(costs[i] for i in group) for group in groups]
+    assert max(loads) <= sum(costs) / jobs + max(costs) + 1e-9
+    for group in groups:
+        assert [costs[i] for i in group] == sorted((costs[i] for i in group), reverse=True)
+
+
+def test_schedule_and_log():
+    assert [rate(s, 10, 1.0) for s in (0, 7)] == [1.0, 1.0]
+    assert rate(8, 10, 1.0) == pytest.approx(2 / 3)
+    assert rate(10, 10, 1.0) == 0.0
+    assert logged_steps(7) == list(range(7))
+    logged = logged_steps(800)
+    assert logged[0] == 0 and logged[-1] == 799 and 40 <= len(logged) <= 42
+
+
+def test_table_and_access():
+    done = sweep(TwoNoisyLookups(), [{"num_heads": 1}, {"num_heads": 16}], seeds=3, steps=2, batch=2)
+    assert done.scores.shape == (2, 3) and done.losses.shape == (2, 3, 2)
+    torch.testing.assert_close(done.std(), done.scores.std(1))
+    text = repr(done).splitlines()
+    assert text[0].split() == ["num_heads", "d_k", "score", "lowest…highest"]
+    assert text[2].split()[:2] == ["16", "4"] and "±" in text[2]
+    assert text[-1] == "3 seeds, 2 steps each"
+    assert done._repr_html_().count("<tr>") == 3 and "<caption>3 seeds" in done._repr_html_()
+    config, parameters = done.model(1, seed=2)
+    data = next(done.task.batches([2], 1, 3, "test"))
+    logits, _ = forward(parameters, config, data.items, data.queries)
+    assert logits.shape == (1, 3, 4, 32)
+    assert torch.equal(done.model(1, 0)[1]["read"][0], done.parameters[1]["read"][0])
+    one = sweep(TwoNoisyLookups(), [{}], seeds=[7], steps=1, batch=2)
+    assert one.std().tolist() == [0.0]
