@@ -70,7 +70,8 @@ def predicted_moments(d_k: int, correlation: float = 0.0, sd_q: float = 1.0, sd_
 def score_variance(cov_q: Float[Tensor, "d_k d_k"], cov_k: Float[Tensor, "d_k d_k"]) -> Float[Tensor, ""]:
     """Var(q·k) = tr(Σ_q Σ_k): exact for zero-mean q and k independent of each other, whatever their shape.
 
-    Identity covariances give d_k; coordinates that all agree (every entry of Σ is 1) give d_k². Raises ValueError when the two are not square and of one size.
+    Identity covariances give d_k; coordinates that all agree (every entry of Σ is 1) give d_k².
+    Raises ValueError when the two are not square and of one size.
     """
     if cov_q.shape != cov_k.shape or cov_q.ndim != 2 or cov_q.shape[0] != cov_q.shape[1]:
         raise ValueError(
@@ -94,7 +95,8 @@ def init_weights(
     tied             as xavier, W_k is W_q    2 d_model/(d_model + d_out)
     ================ ======================== ======================================
 
-    ``d_out`` (all heads together) defaults to d_model. Draws from torch's global generator. Raises ValueError for an unknown init.
+    ``d_out`` (all heads together) defaults to d_model. Draws from torch's global generator.
+    Raises ValueError for an unknown init.
     """
     d_out = d_model if d_out is None else d_out
     if init == "xavier fused":
