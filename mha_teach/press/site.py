@@ -98,7 +98,7 @@ def serve(root: Path, port: int = 8000) -> None:
     html = ensure_site(root)
     with listen(html, port) as server:
         taken = server.server_address[1]
-        if taken != port:
+        if port and taken != port:
             print(f"Port {port} is in use by another program; taking {taken} instead.", flush=True)
         print(f"The book is at http://127.0.0.1:{taken}/ (Ctrl-C stops it)", flush=True)
         try:

@@ -38,7 +38,11 @@ class Visit:
     def axe(self) -> list[str]:
         """axe's serious and critical findings, one line each."""
         # axe's preload would load style sheets anew with the page's own address as base, and miss
-        found = Axe().run(self.page, options={"preload": False}).response["violations"]
+        found = (
+            Axe()
+            .run(self.page, options={"preload": False, "resultTypes": ["violations"]})
+            .response["violations"]
+        )
         return [
             f"{rule['id']} ({rule['impact']}): {node['html'][:160]}"
             for rule in found
@@ -68,6 +72,7 @@ def visit(chromium, site) -> Iterator[Callable[..., Visit]]:
             reduced_motion="reduce" if reduced else "no-preference",
             java_script_enabled=scripts,
         )
+        context.set_default_timeout(90_000)  # a machine under load is slow, not wrong
         contexts.append(context)
         seen = Visit(context.new_page())
 

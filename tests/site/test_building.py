@@ -116,3 +116,20 @@ def test_no_free_port_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(site, "ThreadingHTTPServer", refuse)
     with pytest.raises(site.SiteError, match=r"ports 8000 to 8019 are all in use.*--port"):
         site.listen(tmp_path, 8000)
+
+
+def test_serving_prints_the_address_and_says_when_the_port_is_taken(tmp_path, monkeypatch, capsys):
+    def interrupted(_self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(site.ThreadingHTTPServer, "serve_forever", interrupted)
+    monkeypatch.setattr(site, "ensure_site", lambda root: root)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        site.serve(tmp_path, port)
+    said = capsys.readouterr().out
+    assert f"Port {port} is in use by another program" in said
+    assert "The book is at http://127.0.0.1:" in said
+    assert said.endswith("Stopped.\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -104,16 +105,31 @@ def test_a_dead_link_is_noticed(tmp_path):
     assert dead_links(tmp_path, ["a.html"]) == ["a.html: b.html", "a.html: #here (no such anchor)"]
 
 
+def weigh(html: Path, path: str) -> dict[str, int]:
+    """Bytes after gzip of a page, and of every script and style sheet of ours that it loads."""
+    text = (html / path).read_text("utf-8")
+    own = [html / "_static" / name for name in set(re.findall(r"_static/(mha-[\w.-]+)", text))]
+    return {file.name: len(gzip.compress(file.read_bytes())) for file in own} | {
+        "page": len(gzip.compress(text.encode()))
+    }
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_page_weight(site, path, capsys):
-    html = (site.html / path).read_text("utf-8")
-    own = [site.html / "_static" / name for name in set(re.findall(r"_static/(mha-[\w.-]+)", html))]
-    parts = {file.name: len(gzip.compress(file.read_bytes())) for file in own}
-    parts["page"] = len(gzip.compress(html.encode()))
+    parts = weigh(site.html, path)
     with capsys.disabled():
         detail = ", ".join(f"{name} {size / 1e3:.1f}" for name, size in sorted(parts.items()))
         print(f"\n  {path}: {sum(parts.values()) / 1e3:.0f} kB gzip ({detail})", end="")
     assert sum(parts.values()) <= WEIGHT_LIMIT
+
+
+def test_a_heavy_page_is_noticed(tmp_path):
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "mha-heavy.js").write_bytes(random.Random(0).randbytes(200_000))
+    (tmp_path / "a.html").write_text(
+        f'<script src="_static/mha-heavy.js"></script>{random.Random(1).randbytes(100_000).hex()}'
+    )
+    assert sum(weigh(tmp_path, "a.html").values()) > WEIGHT_LIMIT
 
 
 def test_nothing_points_to_a_made_up_address(site):
