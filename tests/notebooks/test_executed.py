@@ -15,7 +15,9 @@ def unexecuted(notebook: dict) -> list[int]:
     return [
         number
         for number, cell in enumerate(notebook["cells"])
-        if cell["cell_type"] == "code" and "".join(cell["source"]).strip() and cell.get("execution_count") is None
+        if cell["cell_type"] == "code"
+        and "".join(cell["source"]).strip()
+        and cell.get("execution_count") is None
     ]
 
 
