@@ -14,7 +14,10 @@ def available() -> list[str]:
 
 
 def synchronize(device: str) -> None:
-    """Wait until the device has finished its queued work, so that a clock read next to it means something."""
+    """Wait until the device has finished its queued work, so that a clock read next to it means something.
+
+    ``device`` is a torch name such as ``"cuda:0"``; on a CPU there is nothing to wait for.
+    """
     if device.startswith("cuda"):
         torch.cuda.synchronize()
     elif device.startswith("mps"):

@@ -124,7 +124,7 @@ def spread(
 def cost(config: Config) -> float:
     """Rough work per step, in arbitrary units: projections, the heads' softmaxes, the MLP."""
     inner = config.num_heads * config.width
-    return config.layers * (2.5 * inner / 64 + 0.06 * config.num_heads + config.hidden / 256 + 0.5)
+    return config.layers * (2.5 * inner / 64 + 0.025 * config.num_heads + config.hidden / 256 + 0.5)
 
 
 def shared_out(costs: Sequence[float], jobs: int) -> list[list[int]]:

@@ -15,16 +15,16 @@ from mha_teach.training import progress
 CELL = """
 from mha_teach.tasks import TwoNoisyLookups
 from mha_teach.training import progress, sweep
-if {force}: progress.watched = lambda: True
-done = sweep(TwoNoisyLookups(), [{{}}, {{"num_heads": 2}}], seeds=1, steps=40, batch=2, progress=True)
+_ = sweep(TwoNoisyLookups(), [{}, {"num_heads": 2}], seeds=1, steps=40, batch=2, progress=True)
 """
 
 
-@pytest.mark.parametrize("force", [False, True], ids=["as it is", "planted: always shown"])
-def test_a_notebook_run_by_a_program_stores_no_bar(force):
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL.format(force=force))])
-    NotebookClient(book, timeout=120, kernel_name="python3").execute()
-    assert bool(book.cells[0].outputs) == force  # the planted case proves that the test can fail
+def test_a_notebook_run_by_a_program_stores_no_bar():
+    planted = "progress.watched = lambda: True" + CELL.replace("progress, sweep", "sweep")
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in (CELL, planted)])
+    NotebookClient(book, timeout=300, kernel_name="python3").execute()
+    assert book.cells[0].outputs == []
+    assert book.cells[1].outputs, "a bar that is always shown must be found, else this test can't fail"
 
 
 class Screen(io.StringIO):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 from dataclasses import dataclass
 
@@ -186,6 +187,15 @@ def test_an_error_or_ctrl_c_stops_everything(problem, jobs):
         sweep(task, [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=jobs)
     assert not [t for t in threading.enumerate() if t.name.startswith("sweep")]
     assert torch.get_num_threads() == before
+
+
+def test_ctrl_c_at_the_keyboard_stops_the_threads():
+    timer = threading.Timer(1.0, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        sweep(TwoNoisyLookups(), [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=2)
+    timer.join()
+    assert not [t for t in threading.enumerate() if t.name.startswith("sweep")]
 
 
 def test_without_threads_it_runs_here(monkeypatch):
