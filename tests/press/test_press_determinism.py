@@ -111,7 +111,7 @@ def test_a_real_chapter(tmp_path):
     copies = [copy_of_the_book(tmp_path / name) for name in ("one", "two")]
     command = [sys.executable, "-m", "mha_teach.cli", "build", CHAPTER]
     runs = [subprocess.Popen(command, cwd=copy, stderr=subprocess.PIPE, text=True) for copy in copies]
-    told = [run.communicate(timeout=600)[1] for run in runs]
+    told = [run.communicate(timeout=1200)[1] for run in runs]
     assert [run.returncode for run in runs] == [0, 0], told
     one, two = ((copy / "notebooks" / f"{CHAPTER}.ipynb").read_bytes() for copy in copies)
     assert one == two
