@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
+from mha_teach.exercises.compare import same
 from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.model import Exercise, Mutant
 from mha_teach.exercises.points import Point, expression, value
@@ -234,6 +237,7 @@ def attend_mine(q, k, v, mask=None):
             "The same code must serve (query, d_k) and (batch, head, query, d_k): count axes from the end.",
             _two_ranks,
             _twice,
+            compare=partial(same, parts=("the output for 2 axes", "the output for 4 axes")),
             arguments=QKV * 2,
         ),
         Point(
@@ -241,6 +245,7 @@ def attend_mine(q, k, v, mask=None):
             "Scores are divided by the square root of d_k, the width of one query.",
             _two_widths,
             _twice,
+            compare=partial(same, parts=("the output for d_k = 3", "the output for d_k = 11")),
             arguments=QKV * 2,
         ),
         Point(
@@ -271,7 +276,14 @@ def attend_mine(q, k, v, mask=None):
             _blind_row,
             arguments=(*QKV, "mask"),
         ),
-        Point("gradients", "Gradients reach q, k and v.", lambda d: _qkv(d, 2), _gradient, arguments=QKV),
+        Point(
+            "gradients",
+            "Gradients reach q, k and v.",
+            lambda d: _qkv(d, 2),
+            _gradient,
+            compare=partial(same, parts=("the gradient to q", "the gradient to k", "the gradient to v")),
+            arguments=QKV,
+        ),
     ),
     hints=(
         "Four lines: scores, mask, weights, output. Which axis of the scores belongs to the keys?",

@@ -13,7 +13,7 @@ _MARK = {"passed": "✓", "failed": "✗", "error": "✗", "timeout": "✗", "no
 def headline(verdict: Verdict) -> str:
     """The first sentence: what the status means, and how many points passed."""
     passed = sum(point.status == "passed" for point in verdict.points)
-    count = f" ({passed}/{len(verdict.points)})" if verdict.status in ("right", "wrong", "error") else ""
+    count = f" ({passed}/{len(verdict.points)})" if verdict.points else ""
     return say(verdict.status, seconds=verdict.seconds) + count
 
 

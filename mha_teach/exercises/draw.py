@@ -17,7 +17,7 @@ class Draw:
     """
 
     def __init__(self, seed: int, name: str) -> None:
-        self.generator = torch.Generator().manual_seed((seed << 32) + zlib.crc32(name.encode()))
+        self.generator = torch.Generator().manual_seed((seed % 2**31 << 32) + zlib.crc32(name.encode()))
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Standard normal numbers of this shape."""

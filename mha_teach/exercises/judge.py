@@ -10,7 +10,7 @@ import torch
 from mha_teach.exercises import run
 from mha_teach.exercises.compare import Difference, describe, same
 from mha_teach.exercises.draw import Draw
-from mha_teach.exercises.model import Exercise
+from mha_teach.exercises.model import Exercise, Mutant
 from mha_teach.exercises.points import Point
 from mha_teach.exercises.verdict import PointResult, Verdict
 from mha_teach.exercises.wording import say
@@ -18,6 +18,9 @@ from mha_teach.exercises.wording import say
 
 def judge(exercise: Exercise, answers: tuple, seed: int = 0) -> Verdict:
     """The verdict on ``answers``, one for each name of the exercise's stub."""
+    if len(answers) != len(exercise.names):
+        note = say("count", wanted=len(exercise.names), names=", ".join(exercise.names), got=len(answers))
+        return Verdict(exercise.id, "wrong", 0.0, notes=(note,))
     if not attempted(exercise, answers):
         return Verdict(exercise.id, "not attempted", None if exercise.kind == "explore" else 0.0)
     if exercise.kind == "explore":
@@ -54,7 +57,7 @@ def attempted(exercise: Exercise, answers: tuple) -> bool:
     """False where the answer is still what the stub defines: the same values, or functions with the same code."""
     stub = exercise.build(exercise.stub, "stub")
     given = stub if len(exercise.names) > 1 else (stub,)
-    return len(answers) != len(given) or not all(
+    return not all(
         right is ... or right is None or _signature(left) == _signature(right)
         for left, right in zip(given, answers, strict=True)
     )
@@ -140,18 +143,29 @@ def _inputs(exercise: Exercise, point: Point, seed: int) -> str:
     )
 
 
-def _diagnose(exercise: Exercise, results: list[PointResult], outcomes: list[run.Outcome], seed: int):
-    """The mutant that gives the same values at every point, else one that does at every failing point."""
+def _diagnose(
+    exercise: Exercise, results: list[PointResult], outcomes: list[run.Outcome], seed: int
+) -> Mutant | None:
+    """The mutant that gives the same values at every point; else at every failing point; else at the first of them."""
     failing = [index for index, result in enumerate(results) if result.status != "passed"]
-    partly = None
+    passing = [index for index in range(len(results)) if index not in failing]
+    first = exercise.points[failing[0]].name
+    partly = slightly = None
     for mutant in exercise.mutants:
         source = exercise.source_of(mutant)
-        seen = [_reference(exercise.id, mutant.name, source, i, seed) for i in range(len(exercise.points))]
-        if all(_alike(seen[i], outcomes[i]) for i in failing):
-            if all(map(_alike, seen, outcomes)):
+
+        def alike(index: int, mutant: Mutant = mutant, source: str = source) -> bool:
+            return _alike(_reference(exercise.id, mutant.name, source, index, seed), outcomes[index])
+
+        if not alike(failing[0]):
+            continue
+        if all(map(alike, failing)):
+            if all(map(alike, passing)):
                 return mutant
             partly = partly or mutant
-    return partly
+        elif mutant.point == first:  # several faults at once: name the one that shows first
+            slightly = slightly or mutant
+    return partly or slightly
 
 
 def _alike(left: run.Outcome, right: run.Outcome) -> bool:

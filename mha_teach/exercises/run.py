@@ -77,7 +77,10 @@ def limited() -> bool:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`TimeUp` in the body after ``seconds``; does nothing where :func:`limited` is False."""
+    """Raise :class:`TimeUp` in the body after ``seconds``; does nothing where :func:`limited` is False.
+
+    Python rings between two of its own steps: a single torch operation that takes long is not cut short.
+    """
     if not limited():
         yield
         return

@@ -35,6 +35,7 @@ WORDING = {
     "number": "is another number",
     "choice": "is not the right choice",
     "answer": "the answer",
+    "count": "This check takes {wanted} value(s) from the cell above: {names}. It got {got}.",
     "unknown": "There is no exercise {id!r}. Known here: {known}.",
     "expression": "{text!r} can't be read as a formula: {why}.",
 }

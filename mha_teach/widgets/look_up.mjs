@@ -41,7 +41,7 @@ export default {
       const m = model.get("others"), { weights, crowd, output, query } = state;
       const line = (d) => make("path", { class: "mha-grid", d });
       plane.replaceChildren(line(`M0 ${ORIGIN}H${SIDE}M${ORIGIN} 0V${SIDE}`),
-        ...arrow(words.query, query, "mha-ask", query[1] > 0.4 ? -8 : 20), ...words.tokens.flatMap(({ word, key }) => arrow(word, key, "mha-key", -6)));
+        ...arrow(words.query, query, "mha-ask", query[1] > 1.2 ? -8 : 22), ...words.tokens.flatMap(({ word, key }) => arrow(word, key, "mha-key", -6)));
       got.show([words.word, words.weight], [...words.tokens.map(({ word }, j) => [word, { share: weights[j], mark: "" }]), ...(m ? [[crowded(), { share: crowd, mark: "" }]] : [])]);
       counts.show(words.got, [words.now], [...[0, 1].map((c) => [fill(words.output, { word: words.tokens[c].word }), digits(output[c])]),
         [words.largest, digits(Math.max(...weights, m ? crowd / m : 0))], [words.one_other, m ? digits(crowd / m) : words.none]]);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,13 @@ each = pytest.mark.parametrize("exercise", JUDGED, ids=lambda exercise: exercise
 def answers(exercise: exercises.Exercise, source: str, label: str) -> tuple:
     answer = exercise.build(source, label)
     return answer if len(exercise.names) > 1 else (answer,)
+
+
+@cache
+def verdict_on(id: str, name: str) -> exercises.Verdict:
+    exercise = exercises.get(id)
+    mutant = next(mutant for mutant in exercise.mutants if mutant.name == name)
+    return exercise.check(*answers(exercise, exercise.source_of(mutant), name))
 
 
 @each
@@ -50,7 +58,7 @@ def pairs():
 
 @pytest.mark.parametrize(("exercise", "mutant"), pairs(), ids=lambda x: getattr(x, "id", None) or x.name)
 def test_a_mutant_is_rejected_by_its_point_and_named(exercise, mutant):
-    verdict = exercise.check(*answers(exercise, exercise.source_of(mutant), mutant.name))
+    verdict = verdict_on(exercise.id, mutant.name)
     assert verdict.status in ("wrong", "error", "timeout"), f"\n{verdict}"
     failed = [point.name for point in verdict.points if point.status != "passed"]
     assert mutant.point in failed, f"rejected by {failed}\n{verdict}"
@@ -70,7 +78,7 @@ def test_variants_are_right(exercise):
 def test_each_point_has_a_mutant_that_it_alone_rejects(exercise):
     alone = set()
     for mutant in exercise.mutants:
-        verdict = exercise.check(*answers(exercise, exercise.source_of(mutant), mutant.name))
+        verdict = verdict_on(exercise.id, mutant.name)
         failed = [point.name for point in verdict.points if point.status != "passed"]
         if len(failed) == 1:
             alone.add(failed[0])
@@ -103,9 +111,7 @@ def test_a_check_takes_less_than_a_second(exercise):
 
 
 def test_the_whole_matrix(capsys):
-    rejected = [
-        not exercise.check(*answers(exercise, exercise.source_of(m), m.name)) for exercise, m in pairs()
-    ]
+    rejected = [not verdict_on(exercise.id, mutant.name) for exercise, mutant in pairs()]
     with capsys.disabled():
         rate = sum(rejected) / len(rejected)
         print(f"\n{len(ALL)} exercises, {len(rejected)} wrong answers, {rate:.0%} rejected")
