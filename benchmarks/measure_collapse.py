@@ -1,7 +1,7 @@
 """Record chapter 01's slow evidence: ``python benchmarks/measure_collapse.py [row ...]``.
 
 Writes ``mha_teach/data/measured/collapse.json``: every score of every seed, with the machine and versions.
-A row that is there already is kept unless it is named on the command line. All rows take some ten minutes on two cores.
+Rows that are there already are kept unless they are named on the command line. All rows take some ten minutes of CPU.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ def heads(*numbers: int, **options) -> list[dict]:
 SWEEPS = {
     "two look-ups, 800 steps": (tasks.TwoNoisyLookups(), heads(1, 2, 4, 8, 16, 32, 64), 800),
     "two look-ups, 4000 steps": (tasks.TwoNoisyLookups(), heads(1), 4000),
-    "two look-ups, MLP after": (tasks.TwoNoisyLookups(), heads(1, mlp=True), 3000),
-    "nearest neighbour": (tasks.NearestNeighbour(), heads(1, 4, 16), 800),
-    "four look-ups, 2000 steps": (tasks.KeyedLookups(), heads(1, 2), 2000),
-    "four look-ups, deeper": (tasks.KeyedLookups(), heads(1, layers=4, residual=True), 1200),
-    "offsets, 600 steps": (tasks.FixedOffsets(), heads(1, 4), 600),
-    "offsets, 3000 steps": (tasks.FixedOffsets(), heads(1), 3000),
-    "offsets, two layers": (tasks.FixedOffsets(), heads(1, layers=2, residual=True), 1200),
+    "two look-ups, MLP after": (tasks.TwoNoisyLookups(), heads(1, mlp=True), 2000),
+    "nearest neighbour": (tasks.NearestNeighbour(), heads(1, 4, 16), 400),
+    "four look-ups, longer": (tasks.KeyedLookups(), heads(1, 2), 1200),
+    "four look-ups, deeper": (tasks.KeyedLookups(), heads(1, layers=4, residual=True), 800),
+    "one offset, far away": (tasks.FixedOffsets(offsets=(8,)), heads(1), 200),
+    "four offsets, 600 steps": (tasks.FixedOffsets(), heads(1, 4), 600),
+    "two offsets, 600 steps": (tasks.FixedOffsets(offsets=(-1, 5)), heads(1, 2), 600),
+    "two offsets, longer": (tasks.FixedOffsets(offsets=(-1, 5)), heads(1), 2000),
+    "two offsets, two layers": (tasks.FixedOffsets(offsets=(-1, 5)), heads(1, layers=2, residual=True), 800),
 }
+TEXT = "next character, nats"
 
 
 class Characters(nn.Module):
@@ -61,7 +64,7 @@ class Characters(nn.Module):
         return self.read(y)
 
 
-def characters(num_heads: int, seed: int, steps: int = 500, context: int = 64) -> float:
+def characters(num_heads: int, seed: int, steps: int = 250, context: int = 64) -> float:
     """Nats per character on held-out text: the last tenth of Python's language reference (``pydoc_data.topics``)."""
     from pydoc_data.topics import topics
 
@@ -86,6 +89,32 @@ def characters(num_heads: int, seed: int, steps: int = 500, context: int = 64) -
 
 def main(wanted: list[str]) -> None:
     devices.reproducible(0)
+    present = json.loads(FILE.read_text("utf-8"))["rows"] if FILE.exists() else {}
+    for name in wanted or [name for name in (*SWEEPS, TEXT) if name not in present]:
+        if name == TEXT:
+            many = (1, 8)
+            scores = [[round(characters(h, seed), 3) for seed in range(5)] for h in many]
+            task = "Python's language reference, 2 blocks with MLP, d_model 64, context 64"
+            row = {"task": task, "steps": 250, "configs": heads(*many), "scores": scores}
+        else:
+            task, configs, steps = SWEEPS[name]
+            result = sweep(task, configs, steps=steps, jobs=1)
+            scores = [[round(s, 4) for s in scores] for scores in result.scores.tolist()]
+            row = {"task": repr(task), "steps": steps, "configs": configs, "scores": scores}
+        print(name, *scores, sep="\n", flush=True)
+        save(name, row)
+
+
+def hardware() -> str:
+    """The processor's name, and how many threads a run used."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text("utf-8").splitlines() if info.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{(names or [platform.processor() or platform.machine()])[0]}, {torch.get_num_threads()} thread a run"
+
+
+def save(name: str, row: dict) -> None:
+    """Add one row to what the file holds now, so that several runs may share it."""
     found = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"rows": {}}
     found |= {
         "script": "benchmarks/measure_collapse.py",
@@ -93,39 +122,8 @@ def main(wanted: list[str]) -> None:
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "date": time.strftime("%Y-%m-%d"),
     }
-    for name, (task, configs, steps) in SWEEPS.items():
-        if name in wanted or name not in found["rows"]:
-            result = sweep(task, configs, steps=steps)
-            scores = [[round(s, 4) for s in row] for row in result.scores.tolist()]
-            found["rows"][name] = {"task": repr(task), "steps": steps, "configs": configs, "scores": scores}
-            print(name, result.table(3), sep="\n", flush=True)
-            save(found)
-    name = "characters, nats"
-    if name in wanted or name not in found["rows"]:
-        many = (1, 4, 16)
-        nats = [[round(characters(h, seed), 4) for seed in range(5)] for h in many]
-        task = "next character of Python's language reference, 2 blocks, d_model 64, context 64"
-        found["rows"][name] = {"task": task, "steps": 500, "configs": heads(*many), "scores": nats}
-        print(name, nats)
-        save(found)
-
-
-def hardware() -> str:
-    """The processor's name and the cores that this process may use."""
-    info = Path("/proc/cpuinfo")
-    names = (
-        [
-            line.split(":", 1)[1].strip()
-            for line in info.read_text().splitlines()
-            if line.startswith("model name")
-        ]
-        if info.exists()
-        else []
-    )
-    return f"{names[0] if names else platform.processor() or platform.machine()}, {torch.get_num_threads()} thread a run"
-
-
-def save(found: dict) -> None:
+    rows = found["rows"] | {name: row}
+    found["rows"] = {key: rows[key] for key in (*SWEEPS, TEXT) if key in rows}
     FILE.parent.mkdir(parents=True, exist_ok=True)
     FILE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 

@@ -64,7 +64,7 @@ def served(mass: Float[Tensor, "head role"], loss: Float[Tensor, "head role"]) -
             right.text(
                 j,
                 i,
-                f"{-loss[i, j]:+.2f}",
+                f"{round(-float(loss[i, j]), 2) + 0.0:+.2f}",
                 ha="center",
                 va="center",
                 fontsize=8,
@@ -72,21 +72,10 @@ def served(mass: Float[Tensor, "head role"], loss: Float[Tensor, "head role"]) -
             )
     right.set_xticks(range(len(roles)), roles)
     right.set_yticks(range(len(names)), names)
-    right.set_title("score when the head is knocked out")
+    right.set_title("change when knocked out")
     for panel in (left, right):
         panel.set(xlabel="", ylabel="")
     return [left, right]
-
-
-def reads(layers: dict[str, Float[Tensor, "head d_model"]]) -> list[Axes]:
-    """Which numbers of the input each head's output depends on: dark where it does."""
-    panels = axes(6.4, 1.9, columns=len(layers))
-    for panel, (title, seen) in zip(panels, layers.items(), strict=True):
-        heatmap(panel, (seen > 1e-9).double(), [f"head {i + 1}" for i in range(len(seen))], title=title)
-        panel.set_xlabel("number of the input vector")
-        panel.set_ylabel("")
-        panel.set_aspect("auto")
-    return panels
 
 
 def depth(ax: Axes, distances: dict[str, Float[Tensor, "seed layer"]]) -> Axes:
@@ -106,7 +95,7 @@ def recap(
     muted = theme.palette()["muted"]["light"]
     by_heads(ax, num_heads, runs, "")
     last, good = max(num_heads), [h for h, run in zip(num_heads, runs, strict=True) if run.mean() > 0.9]
-    edges = [num_heads[0] / 1.4, roles / 1.4, max(good) * 1.4, last * 1.4]
+    edges = [num_heads[0] / 2.2, roles / 1.4, max(good, default=roles) * 1.4, last * 1.4]
     said = (
         "too few rows:\nroles share one",
         "enough rows,\nkeys wide enough",

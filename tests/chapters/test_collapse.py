@@ -9,7 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mha_teach import collapse
+from mha_teach import collapse, data
+from mha_teach.figures import base
+from mha_teach.figures import collapse as draw_figure
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -166,3 +168,34 @@ def test_depth_zero_is_the_input_and_draws_are_repeatable() -> None:
         collapse.distance_by_depth(x, 3, 2, True, torch.Generator().manual_seed(5)) for _ in range(2)
     )
     assert torch.equal(first, second)
+
+
+# --- the record and the drawings --------------------------------------------------------------------------------
+
+
+def test_the_record_names_its_machine_and_holds_five_seeds_a_row() -> None:
+    record = data.measured("collapse")
+    assert record["hardware"] and record["versions"]["torch"] and record["date"]
+    for row in record["rows"].values():
+        assert len(row["scores"]) == len(row["configs"]) and all(len(seeds) == 5 for seeds in row["scores"])
+    with pytest.raises(KeyError, match="no record 'colapse'; there are .*collapse"):
+        data.measured("colapse")
+
+
+def test_drawings_show_what_they_are_given() -> None:
+    tried, runs = [1, 2, 8], torch.tensor([[0.5, 0.6], [0.9, 1.0], [0.2, 0.4]])
+    ax = draw_figure.by_heads(base.axes(), tried, runs, "two roles", {"bag": 0.53})
+    assert ax.lines[0].get_ydata().tolist() == pytest.approx([0.55, 0.95, 0.3])
+    assert ax.lines[1].get_ydata() == [0.53, 0.53] and [t.get_text() for t in ax.get_xticklabels()] == list(
+        "128"
+    )
+    left, right = draw_figure.served(
+        torch.tensor([[0.9, 0.0], [0.1, 0.8]]), torch.tensor([[0.7, 0.0], [0.0, 0.9]])
+    )
+    assert [t.get_text() for t in left.texts] == ["0.90", "0.00", "0.10", "0.80"]
+    assert [t.get_text() for t in right.texts] == ["-0.70", "+0.00", "+0.00", "-0.90"]
+    panels = draw_figure.rows([torch.eye(3)[:1], torch.eye(3)[:2]], list("abc"), ["one", "two"])
+    assert [len(p.texts) for p in panels] == [3, 6]
+    assert draw_figure.depth(base.axes(), {"pure": torch.ones(2, 4)}).get_yscale() == "log"
+    none_good = draw_figure.recap(base.axes(), tried, 0 * runs, roles=2, bag=0.53)
+    assert none_good.get_xlim()[0] < 1 and none_good.get_xlim()[1] > 8
