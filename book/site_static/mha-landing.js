@@ -41,7 +41,9 @@
         share.setAttribute("width", WIDTH * w[i]);
         left += WIDTH * w[i];
       });
-      const told = words.map((word, i) => [w[i], word]).filter(([x]) => x > 0.05);
+      const ranked = words.map((word, i) => [w[i], word]);
+      const top = ranked.reduce((a, b) => (b[0] > a[0] ? b : a));
+      const told = head.dataset.head === "both" ? [ranked[0], ranked[2]] : [top];
       head.querySelector(".hero-num").textContent = told.map(([x, word]) => `${x.toFixed(2)} ${word}`).join(" + ");
     }
   }

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
+import yaml
+
 from mha_teach.press.address import Address
 
 ICON_SCRIPT = re.compile(r'\s*<script src="[^"]*fontawesome[^"]*"></script>')
 COLAB_DOOR = re.compile(r"<!--colab-->(.*?)<!--/colab-->", re.DOTALL)
+CHAPTER_LIST = re.compile(r"(?<=<!--chapters-->).*?(?=<!--/chapters-->)", re.DOTALL)
+TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+PROMISE = re.compile(r"^\*([^*].*?)\*(?: ·|$)", re.MULTILINE)  # the byline's first words
 
 
-def polish(html: Path, address: Address) -> None:
+def polish(html: Path, address: Address, root: Path) -> None:
     """Edit every page of a built site in place, and drop files that no page asks for."""
+    listed = chapter_list(root)
 
     def touch(text: str) -> str:
         # The theme draws its icons twice, by style sheet and by a script of 1.5 MB; the style sheet is enough.
         text = ICON_SCRIPT.sub("", text)
+        text = CHAPTER_LIST.sub(lambda found: listed or found[0], text)
         return COLAB_DOOR.sub(lambda found: colab_door(address) or found[1], text)
 
     rewrite(html, touch)
@@ -37,6 +45,25 @@ def rewrite(html: Path, edit: Callable[[str], str]) -> None:
         after = edit(before)
         if after != before:
             page.write_text(after, encoding="utf-8")
+
+
+def chapter_list(root: Path) -> str:
+    """Title and promise of every chapter as list items, in the words of the notebooks themselves."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    names = [c["file"] for part in toc.get("parts", []) for c in part["chapters"]]
+    items = []
+    for name in names:
+        if not name.startswith("notebooks/"):
+            continue
+        cells = json.loads((root / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        text = "".join(cells[0]["source"])
+        title, promise = TITLE.search(text), PROMISE.search(text)
+        words = escape(promise[1], quote=False) if promise else ""
+        items.append(
+            f'<li><a href="../{name}.html">{escape(title[1] if title else name, quote=False)}</a>'
+            f"<span>{words}</span></li>"
+        )
+    return "\n".join(items)
 
 
 def colab_door(address: Address) -> str:

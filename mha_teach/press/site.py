@@ -137,7 +137,7 @@ def _build(root: Path) -> Path:
     _check_pages(root)
     stage(root)
     fresh = _run_jupyter_book(root)
-    pages.polish(fresh, read_address(root))
+    pages.polish(fresh, read_address(root), root)
     html = root / "_build" / "html"
     shutil.rmtree(html, ignore_errors=True)
     fresh.rename(html)

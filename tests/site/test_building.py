@@ -68,6 +68,13 @@ def test_without_an_address_the_landing_page_keeps_its_words():
     assert pages.colab_door(Address("https://codeberg.org/someone/a-book")) == ""
 
 
+def test_the_landing_page_takes_titles_and_promises_from_the_notebooks(tiny):
+    top = "# A < B\\n\\n*See it.* · 25 minutes · needs: *nothing*"
+    (tiny / "notebooks" / "00_attention.ipynb").write_text(NOTEBOOK % top)
+    listed = pages.chapter_list(tiny)
+    assert listed == '<li><a href="../notebooks/00_attention.html">A &lt; B</a><span>See it.</span></li>'
+
+
 def test_a_page_that_the_toc_lists_but_nobody_built(tiny):
     (tiny / "notebooks" / "00_attention.ipynb").unlink()
     with pytest.raises(
