@@ -23,7 +23,6 @@ sys.path.insert(0, str(ROOT))
 import bootstrap
 
 OUT = ROOT / "_build" / "test"
-COLAB_TORCH = "torch==2.13.0 -c constraints.txt"
 TOOLS = ("hypothesis", "ipykernel", "nbval", "pytest", "pytest-xdist")
 
 
@@ -173,7 +172,7 @@ def with_wheel(environment: Path) -> Path:
 
 def colab() -> Count:
     """The notebooks with the package versions that Colab preloads, and without jaxtyping."""
-    installs = [COLAB_TORCH, "--no-deps -r tests/notebooks/colab.txt"]
+    installs = ["torch -c constraints.txt", "--no-deps -r tests/notebooks/colab.txt"]
     inputs = ["constraints.txt", "tests/notebooks/colab.txt"]
     environment = bootstrap.environment(".venv-colab", installs, inputs)
     return notebooks("nbval-colab", with_wheel(environment), for_old_widgets("colab"))
