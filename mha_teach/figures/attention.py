@@ -30,7 +30,7 @@ def one_query(
     left.set(xlim=(-0.1 * reach, 1.15 * reach), ylim=(-0.22 * reach, 1.05 * reach), aspect="equal")
     left.set(xlabel="can be hungry", ylabel="is soft", title="query and keys")
     places = range(len(words))
-    right.barh(places, weights, color=theme.palette()["weights"][3], height=0.6)
+    right.barh(places, weights.tolist(), color=theme.palette()["weights"][3], height=0.6)
     for place, weight in zip(places, weights.tolist(), strict=True):
         right.text(weight + 0.02, place, f"{weight:.2f}", va="center")
     right.set_yticks(places, words)

@@ -51,7 +51,7 @@ def heatmap(
     values = values.detach().to("cpu", torch.float64)
     limit = float(values[values.isfinite()].abs().max()) if kind == "scores" else 1.0
     low, cmap = (-limit, SCORES) if kind == "scores" else (0.0, WEIGHTS)
-    ax.imshow(values, cmap=cmap, vmin=low, vmax=limit, aspect="equal")
+    ax.imshow(values.numpy(), cmap=cmap, vmin=low, vmax=limit, aspect="equal")
     ax.spines[:].set_visible(False)
     for (row, column), value in ((i, values[i]) for i in _cells(values)):
         if mask is not None and not mask[row, column]:
@@ -84,9 +84,9 @@ def spread(
 ) -> Axes:
     """The mean over seeds as a line, every seed as a dot, so that the spread is seen and not only claimed."""
     color = color or theme.series(len(ax.lines))
-    ax.plot(x, runs.mean(0), color=color, label=label, lw=1.8)
+    ax.plot(x, runs.mean(0).tolist(), color=color, label=label, lw=1.8)
     for run in runs:
-        ax.scatter(x, run, color=color, s=9, alpha=0.55, linewidths=0)
+        ax.scatter(x, run.tolist(), color=color, s=9, alpha=0.55, linewidths=0)
     return ax
 
 
