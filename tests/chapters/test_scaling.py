@@ -283,3 +283,35 @@ def test_probe_says_when_it_can_read_nothing() -> None:
     q, k = torch.full((1, 2), 100.0), torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
     with pytest.raises(ValueError, match="no row has two non-zero weights"):
         scaling.effective_scale(q, k, (q @ k.T).softmax(-1))
+
+
+# --- drawings
+
+
+def test_drawings_show_what_they_are_given() -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    from mha_teach.figures import scaling as draw
+
+    widths = [1, 7, 31]
+    ax = draw.variance_lines(widths, {"a": [1.0, 7.1, 30.0]}, {"a": [1.0, 7.0, 31.0]})
+    assert list(ax.lines[0].get_ydata()) == [1.0, 7.0, 31.0]
+    assert ax.collections[0].get_offsets()[2].tolist() == [31.0, 30.0]
+
+    ax = draw.softmax_strips({"one": torch.tensor([0.2, 0.8]), "two": torch.tensor([0.5, 0.5])})
+    assert [text.get_text() for text in ax.texts] == ["max 0.80", "max 0.50"]
+
+    stats = {name: torch.rand(3, 11) for name in ("to_scores", "to_query")}
+    left, right = draw.gradient_panels(widths, stats, stats)
+    assert torch.tensor(left.lines[2].get_ydata()).allclose(stats["to_scores"].mean(1))
+    assert torch.tensor(right.lines[3].get_ydata()).allclose(stats["to_query"].median(1).values)
+
+    ax = draw.loss_curves([0, 5], torch.tensor([[[3.0, 1.0], [2.0, 0.0]]]), ["a"])
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[3.0, 1.0], [2.0, 0.0], [2.5, 0.5]]
+
+    panels = draw.regimes(widths, {"a": [1, 2, 3]}, {"a": [4, 5, 6]})
+    assert [list(panel.lines[0].get_ydata()) for panel in panels] == [[1, 2, 3], [4, 5, 6]]
+    plt.close("all")
