@@ -55,12 +55,6 @@ def contenders(steps: int, seeds: int, threads: int) -> dict[str, Callable[[], o
     }
 
 
-def contenders_once(threads: int) -> None:
-    """Warm both up: the first calls load code."""
-    for call in contenders(2, 1, threads).values():
-        call()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=200)
@@ -73,7 +67,9 @@ def main() -> None:
     runs = contenders(options.steps, options.seeds, threads)
     if options.only:
         runs = {name: call for name, call in runs.items() if name in [*options.only, "sweep"]}
-    contenders_once(threads)
+    small = contenders(2, 1, threads)
+    for name in runs:
+        small[name]()  # the first calls load code
     wall: dict[str, list[float]] = {name: [] for name in runs}
     cpu: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(options.rounds):

@@ -67,6 +67,10 @@ class Config:
             )
         if self.d_k is not None and self.d_k < 1:
             raise ValueError(f"d_k={self.d_k}: take at least 1, or None for d_model // num_heads")
+        if self.hidden < 0:
+            raise ValueError(
+                f"mlp={self.mlp}: take a number of ReLUs ≥ 1, True for 4·d_model, or False for none"
+            )
         if isinstance(self.scale, str) and self.scale not in SCALES:
             raise ValueError(f"scale={self.scale!r}: take a number or one of {', '.join(SCALES)}")
 

@@ -49,15 +49,16 @@ def sweep(
     groups = shared_out([cost(c) for c in chosen], jobs)
 
     def work(group: list[int], tick: Callable[[int], None]) -> list[Run]:
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # the tensors are small: a second thread inside an operation mostly waits
-        try:
-            return train(task, [chosen[i] for i in group], names, steps=steps, lr=lr, batch=batch, tick=tick)
-        finally:
-            torch.set_num_threads(threads)
+        torch.set_num_threads(1)  # a new thread does not inherit the setting
+        return train(task, [chosen[i] for i in group], names, steps=steps, lr=lr, batch=batch, tick=tick)
 
-    with bar(steps * len(chosen), progress) as shown:
-        done = spread(groups, work, shown.update)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the tensors are small: a second thread inside an operation mostly waits
+    try:
+        with bar(steps * len(chosen), progress) as shown:
+            done = spread(groups, work, shown.update)
+    finally:
+        torch.set_num_threads(threads)
     runs = {
         i: run for group, part in zip(groups, done, strict=True) for i, run in zip(group, part, strict=True)
     }

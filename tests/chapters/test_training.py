@@ -149,6 +149,7 @@ def test_gain_enlarges_queries_and_keys_only():
         ({"num_heads": 0}, ValueError, r"num_heads=0.*at least 1"),
         ({"d_k": 0}, ValueError, r"d_k=0.*at least 1"),
         ({"scale": "sqrt"}, ValueError, r"scale='sqrt'.*1/sqrt\(d_k\)"),
+        ({"mlp": -3}, ValueError, r"mlp=-3.*≥ 1"),
         ({"heads": 2}, TypeError, r"unknown option 'heads'.*num_heads"),
         ({"d_model": 32, "residual": True}, ValueError, r"width 64.*d_model=32"),
     ],
