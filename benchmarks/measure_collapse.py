@@ -34,7 +34,6 @@ SWEEPS = {
     "four look-ups, longer": (tasks.KeyedLookups(), heads(1, 2), 1200),
     "four look-ups, deeper": (tasks.KeyedLookups(), heads(1, layers=4, residual=True), 800),
     "one offset, far away": (tasks.FixedOffsets(offsets=(8,)), heads(1), 200),
-    "four offsets, 600 steps": (tasks.FixedOffsets(), heads(1, 4), 600),
     "two offsets, 600 steps": (tasks.FixedOffsets(offsets=(-1, 5)), heads(1, 2), 600),
     "two offsets, longer": (tasks.FixedOffsets(offsets=(-1, 5)), heads(1), 2000),
     "two offsets, two layers": (tasks.FixedOffsets(offsets=(-1, 5)), heads(1, layers=2, residual=True), 800),
