@@ -11,10 +11,18 @@ export function normals(seed, stream, count) {
   const base = mix(seed * 64 + stream);
   const uniform = (i) => (mix(mix(i) ^ base) + 0.5) / 4294967296;
   const out = new Float64Array(count);
-  for (let i = 0; i < count; i++) {
-    out[i] = Math.sqrt(-2 * Math.log(uniform(2 * i))) * Math.cos(2 * Math.PI * uniform(2 * i + 1));
+  for (let i = 0; i < count; i += 2) {
+    const far = Math.sqrt(-2 * Math.log(uniform(i))), turn = 2 * Math.PI * uniform(i + 1);
+    out[i] = far * Math.cos(turn);
+    if (i + 1 < count) out[i + 1] = far * Math.sin(turn);
   }
   return out;
+}
+
+// Says whether a part of the drawing has to be made anew: true at first, and whenever its key has changed.
+export function changes() {
+  const keys = {};
+  return (part, key) => keys[part] !== key && ((keys[part] = key), true);
 }
 
 // Softmax of out[from … from + n) in place.
@@ -81,7 +89,7 @@ export function dial({ name, label, values, text = String, put, wide = false }) 
     slider.value = String(nearest(value));
     slider.setAttribute("aria-valuetext", `${label} ${text(value)}`);
   };
-  const range = (next) => { list = next; slider.max = String(next.length - 1); };
+  const range = (next) => { if (next.length === list.length && next.at(-1) === list.at(-1)) return; list = next; slider.max = String(next.length - 1); };
   range(values);
   slider.addEventListener("input", () => put(list[Number(slider.value)]));
   field.addEventListener("change", () => put(field.value.trim() === "" ? NaN : Number(field.value.replace(",", "."))));
@@ -90,7 +98,8 @@ export function dial({ name, label, values, text = String, put, wide = false }) 
 
 export function picker({ name, label, options, put }) {
   const field = make("select", { name });
-  const fillWith = (pairs) => field.replaceChildren(...pairs.map(([value, text]) => make("option", { value }, text)));
+  const stale = changes();
+  const fillWith = (pairs) => stale("options", JSON.stringify(pairs)) && field.replaceChildren(...pairs.map(([value, text]) => make("option", { value }, text)));
   fillWith(options);
   field.addEventListener("change", () => put(field.value));
   return { node: make("label", { class: "mha-pick" }, make("span", {}, label), field), field, options: fillWith, show: (value) => { field.value = String(value); } };
@@ -162,11 +171,11 @@ export function paint(canvas, maps, n, count, columns, colours) {
 
 // A table whose cells are bars: rows of [name, {share, mark}, …]. Nodes are kept, so that bars can glide.
 export function bars(head) {
-  const top = make("tr"), body = make("tbody");
+  const top = make("tr"), body = make("tbody"), stale = changes();
   const node = make("table", { class: "mha-bars" }, make("thead", {}, top), body);
   const cell = () => make("td", {}, make("span", { class: "mha-mark" }), make("span", { class: "mha-bar" }), make("span", { class: "mha-value" }));
   const show = (head, rows) => {
-    top.replaceChildren(...head.map((c) => make("th", { scope: "col" }, c)));
+    if (stale("head", head.join())) top.replaceChildren(...head.map((c) => make("th", { scope: "col" }, c)));
     while (body.rows.length > rows.length) body.lastChild.remove();
     while (body.rows.length < rows.length) body.append(make("tr", {}, make("th", { scope: "row" }), ...rows[0].slice(1).map(cell)));
     rows.forEach(([name, ...cells], at) => {

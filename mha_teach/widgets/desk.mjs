@@ -57,12 +57,15 @@ export function desk({ model, el, names, problem }) {
 
 // Two columns of numbers side by side; a change is marked by a factor, not by a colour.
 export function ledger(words) {
-  const body = make("tbody");
+  const body = make("tbody"), stale = changes();
   const node = make("section", { class: "mha-panel mha-ledger" }, make("h4"), make("table", {}, make("thead", {}, make("tr", {})), body));
   const show = (heading, columns, rows) => {
     node.querySelector("h4").textContent = heading;
-    node.querySelector("tr").replaceChildren(make("td"), ...columns.map((c) => make("th", { scope: "col" }, c)));
-    body.replaceChildren(...rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((c) => make("td", {}, c)))));
+    if (stale("rows", [columns, ...rows.map(([name]) => name)].join())) {
+      node.querySelector("tr").replaceChildren(make("td"), ...columns.map((c) => make("th", { scope: "col" }, c)));
+      body.replaceChildren(...rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map(() => make("td")))));
+    }
+    rows.forEach(([, ...cells], at) => cells.forEach((text, k) => { body.rows[at].cells[k + 1].textContent = text; }));
   };
   return { node, show };
 }

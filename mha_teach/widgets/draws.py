@@ -21,10 +21,13 @@ def mix(x: Int[Tensor, "*batch"]) -> Int[Tensor, "*batch"]:
 def normals(seed: int, stream: int, count: int, start: int = 0) -> Float[Tensor, "*count"]:
     """``count`` standard normal numbers (float64) of one stream; number i never depends on ``count``.
 
-    Box and Muller: ``√(-2 ln u) cos(2π v)`` with u, v uniform on (0, 1), hashed from (seed, stream, i).
+    Box and Muller: ``√(-2 ln u) cos(2π v)`` and the same with sin, u and v uniform on (0, 1), hashed from
+    (seed, stream, counter). ``start`` must be even.
     ``core.mjs`` holds the same function, so a page without a kernel shows what torch would compute.
     """
     base = mix(torch.tensor(seed * 64 + stream))
-    counter = 2 * torch.arange(start, start + count)
-    u, v = ((mix(mix((counter + part) & _WORD) ^ base).double() + 0.5) / 2**32 for part in (0, 1))
-    return (-2 * u.log()).sqrt() * (2 * math.pi * v).cos()
+    counter = torch.arange(start, start + count + count % 2)
+    u, v = ((mix(mix(counter) ^ base).double() + 0.5) / 2**32).view(-1, 2).unbind(1)
+    turn = 2 * math.pi * v
+    pairs = (-2 * u.log()).sqrt()[:, None] * torch.stack([turn.cos(), turn.sin()], 1)
+    return pairs.flatten()[:count]

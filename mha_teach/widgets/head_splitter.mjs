@@ -2,6 +2,7 @@
 
 function drawing(model, board, controls) {
   const { words, root } = board, colours = ramp(root);
+  const stale = changes(), signs = make("g");
   let head = 0;
   const frame = (name) => ({ canvas: make("canvas", { class: "mha-pixels" }), over: make("svg", { "aria-hidden": "true", preserveAspectRatio: "none" }), name });
   const all = frame("all"), one = frame("one");
@@ -42,8 +43,10 @@ function drawing(model, board, controls) {
     all.over.replaceChildren(make("rect", { class: "mha-frame", x: (state.head % columns) * (n + gap), y: Math.floor(state.head / columns) * (n + gap), width: n, height: n }));
     paint(one.canvas, maps.subarray(state.head * n * n, (state.head + 1) * n * n), n, 1, 1, colours);
     one.over.setAttribute("viewBox", `0 0 ${n} ${n}`);
-    one.over.replaceChildren(make("rect", { class: "mha-frame", x: 0, y: i, width: n, height: 1 }), ...(n > 32 ? [] : marks(targets, n)));
-    for (const [box, axis] of [[across, "Columns"], [down, "Rows"]]) {
+    if (stale("signs", JSON.stringify(targets))) signs.replaceChildren(...(n > 32 ? [] : marks(targets, n)));
+    one.over.replaceChildren(make("rect", { class: "mha-frame", x: 0, y: i, width: n, height: 1 }), signs);
+    const changed = stale("words", JSON.stringify([state.words, targets]));
+    if (changed || stale("row", i)) for (const [box, axis] of [[across, "Columns"], [down, "Rows"]]) {
       box.style[`gridTemplate${axis}`] = `repeat(${n}, minmax(0, 1fr))`;
       box.replaceChildren(...(n > 32 ? [] : state.words.map((word, at) => make("span", { class: at === i && box === down ? "mha-here" : "" }, word))));
     }

@@ -11,7 +11,7 @@ import traitlets as t
 from mha_teach.attention import attend
 from mha_teach.shapes import Float, Tensor
 from mha_teach.widgets import pictures, static
-from mha_teach.widgets.base import Problem, Widget, outside
+from mha_teach.widgets.base import Choice, Problem, Widget, outside
 
 
 def parts(
@@ -36,9 +36,9 @@ class LookUp(Widget):
     _esm = static.esm(NAME)
     _css = static.styles()
 
-    angle = t.Any(0).tag(sync=True)
-    length = t.Any(2).tag(sync=True)
-    others = t.Any(0).tag(sync=True)
+    angle = Choice(0).tag(sync=True)
+    length = Choice(2).tag(sync=True)
+    others = Choice(0).tag(sync=True)
 
     @t.validate(*CHOICES, "device")
     def _admit(self, proposal: t.Bunch) -> Any:

@@ -2,52 +2,53 @@
 
 const EDGE = 6, BINS = 48, W = 360, H = 190, LEFT = 34, BOTTOM = 26;
 
-// Axes with a few labelled ticks: `place` maps a value to 0…1.
+// Axes with a few labelled ticks (`place` from 0 to 1), drawn once, and a group in front of them for what moves.
 function axes(svg, ticks, title, down = []) {
   const label = (x, y, text, anchor) => make("text", { x, y, "text-anchor": anchor, class: "mha-tick" }, text);
-  svg.append(make("line", { class: "mha-axis", x1: LEFT, x2: W, y1: H - BOTTOM, y2: H - BOTTOM }),
+  const front = make("g");
+  svg.replaceChildren(make("line", { class: "mha-axis", x1: LEFT, x2: W, y1: H - BOTTOM, y2: H - BOTTOM }),
     ...ticks.map(([at, text]) => label(LEFT + at * (W - LEFT), H - BOTTOM + 13, text, at > 0.97 ? "end" : "middle")),
     ...down.flatMap(([at, text]) => [make("line", { class: "mha-grid", x1: LEFT, x2: W, y1: up(at), y2: up(at) }), label(LEFT - 5, up(at) + 3.5, text, "end")]),
-    label((LEFT + W) / 2, H - 1, title, "middle"));
+    label((LEFT + W) / 2, H - 1, title, "middle"), front);
+  return front;
 }
 const up = (share) => (H - BOTTOM) - Math.min(1, Math.max(0, share)) * (H - BOTTOM - 8);
 const over = (share) => LEFT + share * (W - LEFT);
 const sheet = (className) => make("svg", { viewBox: `0 0 ${W} ${H}`, class: "mha-plot " + className, role: "img" });
+// Many bars are one path: [left, width, share] each.
+const pillars = (name, list) => make("path", { class: name, d: list.map(([x, width, share]) => `M${x.toFixed(2)} ${H - BOTTOM}V${up(share).toFixed(2)}h${width.toFixed(2)}V${H - BOTTOM}z`).join("") });
+const line = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
-function drawHistogram(svg, { all, own }, words) {
-  const bin = 2 * EDGE / BINS, peak = 0.45, tall = (share) => share / bin / peak;
-  svg.replaceChildren();
-  axes(svg, [-6, -3, 0, 3, 6].map((v) => [(v + EDGE) / (2 * EDGE), String(v)]), words.bin, [0.2, 0.4].map((v) => [v / peak, String(v)]));
-  const bar = (name, share, i) => make("rect", { class: name, x: over(i / BINS) + 0.5, width: (W - LEFT) / BINS - 1, y: up(tall(share)), height: H - BOTTOM - up(tall(share)) });
-  const bell = Array.from({ length: 121 }, (_, i) => {
-    const x = (i / 120) * 2 * EDGE - EDGE;
-    return `${i ? "L" : "M"}${over(i / 120).toFixed(1)} ${up(Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI) / peak).toFixed(1)}`;
-  }).join("");
-  all.forEach((share, i) => share > 0 && svg.append(bar(i === 0 || i === BINS - 1 ? "mha-fill mha-outer" : "mha-fill", share, i)));
-  own.forEach((share, i) => share > 0 && svg.append(bar("mha-own", share, i)));
-  svg.append(make("path", { class: "mha-bell", d: bell }));
+const PEAK = 0.45, BELL = line(Array.from({ length: 121 }, (_, i) => {
+  const x = (i / 120) * 2 * EDGE - EDGE;
+  return [over(i / 120), up(Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI) / PEAK)];
+}));
+
+function drawHistogram(svg, stale, { all, own }, words) {
+  if (stale("histogram", 0)) svg.front = axes(svg, [-6, -3, 0, 3, 6].map((v) => [(v + EDGE) / (2 * EDGE), String(v)]), words.bin, [0.2, 0.4].map((v) => [v / PEAK, String(v)]));
+  const bin = 2 * EDGE / BINS, bar = (share, i) => [over(i / BINS) + 0.5, (W - LEFT) / BINS - 1, share / bin / PEAK];
+  const every = Array.from(all, bar), outer = (i) => i === 0 || i === BINS - 1;
+  svg.front.replaceChildren(pillars("mha-fill", every.filter((_, i) => !outer(i))), pillars("mha-outer", every.filter((_, i) => outer(i))),
+    pillars("mha-own", Array.from(own, bar).filter(([, , share]) => share > 0)), make("path", { class: "mha-bell", d: BELL }));
 }
 
-function drawRow(svg, weights, own, words) {
+function drawRow(svg, stale, weights, own, words) {
   const n = weights.length, step = (W - LEFT) / n, gap = Math.min(1.5, step / 5);
-  svg.replaceChildren();
-  axes(svg, [[0.5 / n, "1"], [1 - 0.5 / n, String(n)]], words.key, [0.5, 1].map((v) => [v, String(v)]));
-  weights.forEach((w, j) => svg.append(make("rect", { class: "mha-fill", x: LEFT + j * step + gap, width: step - 2 * gap, y: up(w), height: H - BOTTOM - up(w) })));
-  svg.append(make("line", { class: "mha-bell mha-dash", x1: LEFT, x2: W, y1: up(1 / n), y2: up(1 / n) }));
+  if (stale("row", n)) svg.front = axes(svg, [[0.5 / n, "1"], [1 - 0.5 / n, String(n)]], words.key, [0.5, 1].map((v) => [v, String(v)]));
   const x = LEFT + (own + 0.5) * step, y = Math.max(14, up(weights[own]) - 3);
-  svg.append(make("path", { class: "mha-mark mha-a", d: `M${x} ${y - 10}l5 9h-10z` }));
+  svg.front.replaceChildren(pillars("mha-fill", Array.from(weights, (w, j) => [LEFT + j * step + gap, step - 2 * gap, w])),
+    make("line", { class: "mha-bell mha-dash", x1: LEFT, x2: W, y1: up(1 / n), y2: up(1 / n) }), make("path", { class: "mha-mark mha-a", d: `M${x} ${y - 10}l5 9h-10z` }));
 }
 
-function drawCurve(svg, curve, d, words) {
+function drawCurve(svg, stale, curve, d, words) {
   const low = -4, high = 2, tall = (v) => (Math.log10(Math.max(v, 10 ** low)) - low) / (high - low);
-  svg.replaceChildren();
-  axes(svg, [1, 8, 64, 1024].map((v) => [Math.log2(v) / 10, String(v)]), words.d_k, [-4, -2, 0, 2].map((v) => [(v - low) / (high - low), v === 0 ? "1" : `1e${v}`]));
-  svg.append(make("line", { class: "mha-cursor", x1: over(Math.log2(d) / 10), x2: over(Math.log2(d) / 10), y1: 4, y2: H - BOTTOM }));
-  ["mha-scores", "mha-query"].forEach((name, which) => {
-    const points = curve.map((pair, i) => [over(i / 10), up(tall(pair[which]))]);
-    svg.append(make("path", { class: "mha-line " + name, d: points.map(([x, y], i) => `${i ? "L" : "M"}${x} ${y.toFixed(1)}`).join("") }),
-      ...points.map(([x, y]) => (which ? make("circle", { class: "mha-dot " + name, cx: x, cy: y, r: 3 }) : make("rect", { class: "mha-dot " + name, x: x - 2.7, y: y - 2.7, width: 5.4, height: 5.4 }))));
-  });
+  if (stale("curve", 0)) svg.front = axes(svg, [1, 8, 64, 1024].map((v) => [Math.log2(v) / 10, String(v)]), words.d_k, [-4, -2, 0, 2].map((v) => [(v - low) / (high - low), v === 0 ? "1" : `1e${v}`]));
+  const [scores, query] = [0, 1].map((which) => curve.map((pair, i) => [over(i / 10), up(tall(pair[which]))]));
+  const at = over(Math.log2(d) / 10);
+  svg.front.replaceChildren(make("line", { class: "mha-cursor", x1: at, x2: at, y1: 4, y2: H - BOTTOM }),
+    make("path", { class: "mha-line mha-scores", d: line(scores) }), make("path", { class: "mha-line mha-query", d: line(query) }),
+    make("path", { class: "mha-dot mha-scores", d: scores.map(([x, y]) => `M${x - 3} ${y - 3}h6v6h-6z`).join("") }),
+    make("path", { class: "mha-dot mha-query", d: query.map(([x, y]) => `M${x - 2.6} ${y}a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0-5.2 0`).join("") }));
 }
 
 export default {
@@ -64,6 +65,7 @@ export default {
     const seed = board.place(dial({ name: "seed", label: words.seed, values: Array.from({ length: 20 }, (_, i) => i), put: number("seed") }));
 
     const plots = ["mha-histogram", "mha-row", "mha-curve"].map(sheet);
+    const stale = changes();
     let state = null;
     const centre = (i) => digits((i + 0.5) * 2 * EDGE / BINS - EDGE);
     const bins = panel({ drawing: plots[0], words, table: () => [[words.bin, words.share, words.own_share], ...Array.from(state.bins.all, (share, i) => [centre(i), percent(share), percent(state.bins.own[i])])] });
@@ -78,9 +80,9 @@ export default {
       const result = model.get("result"), { n } = result, i = Math.min(model.get("query"), n) - 1;
       const scores = floats(result.scores), weights = floats(result.weights);
       state = { ...result, i, bins: histogram(scores, n, EDGE, BINS), row: weights.subarray(i * n, (i + 1) * n) };
-      drawHistogram(plots[0], state.bins, words);
-      drawRow(plots[1], state.row, i, words);
-      drawCurve(plots[2], result.curve, result.d_k, words);
+      drawHistogram(plots[0], stale, state.bins, words);
+      drawRow(plots[1], stale, state.row, i, words);
+      drawCurve(plots[2], stale, result.curve, result.d_k, words);
       const correlation = model.get("correlation"), out = fill(words.outside, { percent: percent(state.bins.beyond), edge: EDGE });
       const own = correlation ? fill(words.histogram_own, { n }) : "";
       bins.say(fill(words.histogram, { all: n * n }), [words.histogram_note, own, state.bins.beyond > 0 ? out + "." : ""].filter(Boolean).join(" "));

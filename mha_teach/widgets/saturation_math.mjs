@@ -1,6 +1,6 @@
 // Scores, softmax rows and their Jacobians as d_k grows (chapter 02).
 
-const FULL = 1024, D_MODEL = 1024, NAMES = ["d_k", "scale", "correlation", "n", "query", "seed"], DEAD = 0.999;
+const FULL = 1024, D_MODEL = 1024, MOST = 32, NAMES = ["d_k", "scale", "correlation", "n", "query", "seed"], DEAD = 0.999;
 const LADDER = Array.from({ length: 11 }, (_, i) => 2 ** i);
 
 export const scaleOf = (kind, d) => ({ none: 1, sqrt_d_k: 1 / Math.sqrt(d), d_k: 1 / d, sqrt_d_model: 1 / Math.sqrt(D_MODEL) })[kind];
@@ -37,14 +37,16 @@ function products(q, e, n, widths) {
 }
 
 let kept = {};
+// The products of `most` rows serve every smaller n: fewer queries are the first ones of more.
 function dots(seed, n, d) {
-  const key = `${seed} ${n}`;
+  const most = Math.max(n, MOST), key = `${seed} ${most}`;
   if (kept.key !== key) {
-    const q = normals(seed, 4, n * FULL), e = normals(seed, 5, n * FULL);
-    kept = { key, q, e, sums: products(q, e, n, LADDER) };
+    const q = normals(seed, 4, most * FULL), e = normals(seed, 5, most * FULL);
+    kept = { key, q, e, sums: products(q, e, most, LADDER) };
   }
-  if (!(d in kept.sums)) Object.assign(kept.sums, products(kept.q, kept.e, n, [d]));
-  return kept.sums[d];
+  if (!(d in kept.sums)) Object.assign(kept.sums, products(kept.q, kept.e, most, [d]));
+  const corner = (sum) => Float64Array.from({ length: n * n }, (_, at) => sum[Math.floor(at / n) * most + (at % n)]);
+  return n === most ? kept.sums[d] : kept.sums[d].map(corner);
 }
 
 // Everything that one (d, scale, ρ) shows. Keys are ρ q + √(1−ρ²) e, so their products follow from the cached ones.

@@ -150,7 +150,7 @@ def test_draws_are_normal_independent_and_do_not_depend_on_their_number() -> Non
         assert abs(float((x[shift:] * x[:-shift]).mean())) < 0.02
     for other in (normals(1, 5, 40009), normals(2, 4, 40009)):
         assert abs(float((x * other).mean())) < 0.02
-    assert torch.equal(normals(1, 4, 31, start=7), x[7:38])
+    assert torch.equal(normals(1, 4, 31, start=8), x[8:39])
 
 
 @pytest.mark.parametrize("kind", BOTH)

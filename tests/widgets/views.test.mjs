@@ -24,7 +24,7 @@ test("own words are counted", () => {
 
 test("one head can satisfy at most half, two heads nearly all, 64 none", () => {
   const right = (num_heads) => heads.compute({ ...usual, num_heads }, split).right;
-  assert.ok(right(1) <= 9 && right(2) >= 16 && right(64) === 0, [1, 2, 64].map(right).join());
+  assert.ok(right(1) <= 9 && right(2) >= 15 && right(64) === 0, [1, 2, 64].map(right).join());
 });
 
 test("parameters and multiply-adds don't move with h, score memory does", () => {
