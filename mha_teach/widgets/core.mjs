@@ -74,6 +74,9 @@ export function make(tag, props = {}, ...children) {
   return node;
 }
 
+// Writes only what has changed: an equal text would be laid out anew all the same.
+export const tell = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+
 let made = 0;
 export const fresh = () => `mha-${++made}`;
 
@@ -85,7 +88,7 @@ export function dial({ name, label, values, text = String, put, wide = false }) 
   let list = [];
   const nearest = (value) => list.reduce((best, v, i) => (Math.abs(v - value) < Math.abs(list[best] - value) ? i : best), 0);
   const show = (value) => {
-    field.value = String(value);
+    if (field.value !== String(value)) field.value = String(value);
     slider.value = String(nearest(value));
     slider.setAttribute("aria-valuetext", `${label} ${text(value)}`);
   };
@@ -125,8 +128,8 @@ export function panel({ drawing, words, table, tools = [] }) {
     refresh();
   });
   const say = (heading, text) => {
-    title.textContent = heading;
-    note.textContent = text;
+    tell(title, heading);
+    tell(note, text);
     box.setAttribute("aria-label", heading);
     button.setAttribute("aria-label", `${button.textContent}: ${heading}`);
     refresh();
@@ -180,12 +183,12 @@ export function bars(head) {
     while (body.rows.length < rows.length) body.append(make("tr", {}, make("th", { scope: "row" }), ...rows[0].slice(1).map(cell)));
     rows.forEach(([name, ...cells], at) => {
       const [first, ...rest] = body.rows[at].children;
-      first.textContent = name;
+      tell(first, name);
       cells.forEach(({ share, mark }, k) => {
         const [sign, bar, value] = rest[k].children;
-        sign.textContent = mark;
+        tell(sign, mark);
         bar.style.setProperty("--share", share.toFixed(3));
-        value.textContent = share.toFixed(2);
+        tell(value, share.toFixed(2));
       });
     });
   };

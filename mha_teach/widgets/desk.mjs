@@ -5,10 +5,10 @@ export function desk({ model, el, names, problem }) {
   const words = model.get("words"), fields = {};
   const complaint = make("p", { class: "mha-problem", role: "alert", id: fresh() });
   const controls = make("div", { class: "mha-controls" });
-  const tell = make("p", { class: "mha-tell", role: "status", "aria-live": "polite", "aria-atomic": "true" });
+  const summary = make("p", { class: "mha-tell", role: "status", "aria-live": "polite", "aria-atomic": "true" });
   const timed = make("p", { class: "mha-note mha-timed" });
   const root = make("section", { class: "mha-view", "aria-label": words.title },
-    make("h3", {}, words.title), make("p", { class: "mha-lead" }, words.lead), controls, complaint, tell);
+    make("h3", {}, words.title), make("p", { class: "mha-lead" }, words.lead), controls, complaint, summary);
   // JupyterLab takes arrow keys and letters for itself unless they stop here.
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
@@ -48,11 +48,11 @@ export function desk({ model, el, names, problem }) {
     : null;
   const clock = (result) => {
     if (device) device.show(model.get("device"));
-    timed.textContent = result.device ? fill(words.timed_live, { device: result.device, ms: digits(result.ms) }) : words.timed_page;
+    tell(timed, result.device ? fill(words.timed_live, { device: result.device, ms: digits(result.ms) }) : words.timed_page);
   };
   // Leave: what a view's cleanup does.
   const leave = () => { for (const [event, act] of watched) model.off(event, act); root.remove(); };
-  return { root, words, controls, tell, timed, choices, put, complain, watch, place, clock, leave };
+  return { root, words, controls, tell: summary, timed, choices, put, complain, watch, place, clock, leave };
 }
 
 // Two columns of numbers side by side; a change is marked by a factor, not by a colour.
@@ -60,12 +60,12 @@ export function ledger(words) {
   const body = make("tbody"), stale = changes();
   const node = make("section", { class: "mha-panel mha-ledger" }, make("h4"), make("table", {}, make("thead", {}, make("tr", {})), body));
   const show = (heading, columns, rows) => {
-    node.querySelector("h4").textContent = heading;
+    tell(node.querySelector("h4"), heading);
     if (stale("rows", [columns, ...rows.map(([name]) => name)].join())) {
       node.querySelector("tr").replaceChildren(make("td"), ...columns.map((c) => make("th", { scope: "col" }, c)));
       body.replaceChildren(...rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map(() => make("td")))));
     }
-    rows.forEach(([, ...cells], at) => cells.forEach((text, k) => { body.rows[at].cells[k + 1].textContent = text; }));
+    rows.forEach(([, ...cells], at) => cells.forEach((text, k) => tell(body.rows[at].cells[k + 1], text)));
   };
   return { node, show };
 }

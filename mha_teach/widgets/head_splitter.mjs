@@ -62,12 +62,13 @@ function drawing(model, board, controls) {
     counts.show(words.numbers, [words.now], [[words.right, fill(words.right_value, { right: state.right, all: 2 * n })], [words.confusion, digits(state.confusion)],
       [words.target_weight, state.on_target.map(digits).join(" / ")], [words.largest, digits(state.largest)], [words.variance, digits(state.variance)],
       ...["parameters", "macs", "score_bytes"].map((name) => [words[name], times(state[name], base[name])])]);
-    board.tell.textContent = summary(state, words);
+    const told = summary(state, words);
+    tell(board.tell, told);
     refresh(model, controls, state, words);
     shown.range(Array.from({ length: h }, (_, k) => k + 1));
     shown.show(state.head + 1);
     board.clock(state);
-    all.canvas.setAttribute("aria-label", `${fill(words.maps, { h })}. ${board.tell.textContent}`);
+    all.canvas.setAttribute("aria-label", `${fill(words.maps, { h })}. ${told}`);
   }
   for (const event of ["change:result", "change:query"]) board.watch(event, draw);
   draw();
@@ -105,13 +106,14 @@ export default {
     tied.addEventListener("change", () => { if (!put("tied", tied.checked)) tied.checked = !tied.checked; });
     board.place({ node: make("label", { class: "mha-check" }, tied, make("span", {}, words.tied)) }, { field: tied });
     const width = board.place(dial({ name: "d_k", label: words.d_k, values: dk, put: number("d_k") }));
+    const seed = board.place(dial({ name: "seed", label: words.seed, values: Array.from({ length: 20 }, (_, i) => i), put: number("seed") }));
     const texts = words.sentences.map((s, i) => [i, s.words.join(" ")]);
     const sentence = board.place(picker({ name: "sentence", label: words.sentence, options: [...texts, [-1, words.own]], put: (v) => put("sentence", Number(v), { query: words.sentences[v]?.query ?? 0 }) }));
     const own = make("input", { type: "text", name: "text", autocomplete: "off" });
     own.addEventListener("change", () => put("text", own.value));
     const ownBox = make("label", { class: "mha-pick" }, make("span", {}, words.text), own);
     board.place({ node: ownBox }, { field: own });
-    const seed = board.place(dial({ name: "seed", label: words.seed, values: Array.from({ length: 20 }, (_, i) => i), put: number("seed") }));
+    for (const node of [sentence.node, ownBox]) node.classList.add("mha-span");
     const asker = board.place(picker({ name: "query", label: words.query, options: [], put: (v) => put("query", Number(v)) }), { apart: true });
     drawing(model, board, { heads, tied, width, sentence, own, ownBox, seed, asker });
     return board.leave;

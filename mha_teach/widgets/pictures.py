@@ -46,8 +46,8 @@ def attention_map(
         body.append(f'<text transform="translate({x} {top - 6}) rotate(-90)">{_safe(token)}</text>')
     style = 'stroke="#fff" stroke-width="1.2"'
     for hue, mark, role in (
-        ("query", "M{x} {a}l6 11h-12z", 0),
-        ("key", "M{x} {b}m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", 1),
+        ("value", "M{x} {a}l6 11h-12z", 0),
+        ("output", "M{x} {b}m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", 1),
     ):
         for i, j in enumerate(targets[role].tolist()):
             x, y = left + j * cell + 14.5, top + i * cell + 14.5

@@ -91,7 +91,8 @@ export default {
       const lines = [["variance", "variance"], ["own_mean", "own_mean"], ["max_weight", "max_weight"], ["entropy", "entropy"], ["dead", "dead"], ["grad_scores", "to_scores"], ["grad_query", "to_query"]];
       counts.show(fill(words.numbers, { n }), [words.now, words.reference], lines.map(([name, field]) =>
         [fill(words[name], { most: digits(Math.log(n)) }), ...[result.now, result.reference].map((found) => (field === "dead" ? `${found.dead} / ${n}` : digits(found[field])))]));
-      board.tell.textContent = summary(result, { correlation }, words);
+      const told = summary(result, { correlation }, words);
+      tell(board.tell, told);
       width.show(model.get("d_k"));
       scale.show(model.get("scale"));
       rho.show(correlation);
@@ -100,8 +101,10 @@ export default {
       query.show(i + 1);
       seed.show(model.get("seed"));
       board.clock(result);
-      root.querySelector(".mha-panels + .mha-note").textContent = fill(words.honest, { n }) + " " + fill(words.d_model, { d_model: D_MODEL, value: digits(1 / Math.sqrt(D_MODEL)) }) + ".";
-      plots.forEach((plot, k) => plot.setAttribute("aria-label", [bins, row, curve][k].node.querySelector("h4").textContent + ". " + board.tell.textContent));
+      tell(root.querySelector(".mha-panels + .mha-note"), fill(words.honest, { n }) + " " + fill(words.d_model, { d_model: D_MODEL, value: digits(1 / Math.sqrt(D_MODEL)) }) + ".");
+      // The next seed is drawn while nothing moves, so that its slider answers at once.
+      if (!result.device && window.requestIdleCallback) requestIdleCallback(() => prepare(model.get("seed") + 1, n));
+      plots.forEach((plot, k) => plot.setAttribute("aria-label", [bins, row, curve][k].node.querySelector("h4").textContent + ". " + told));
     }
     for (const event of ["change:result", "change:query"]) board.watch(event, draw);
     draw();

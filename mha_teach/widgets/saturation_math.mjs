@@ -36,18 +36,21 @@ function products(q, e, n, widths) {
   return out;
 }
 
-let kept = {};
-// The products of `most` rows serve every smaller n: fewer queries are the first ones of more.
+const kept = new Map();
+// The products of `most` rows serve every smaller n: fewer queries are the first ones of more. Four seeds are remembered.
 function dots(seed, n, d) {
   const most = Math.max(n, MOST), key = `${seed} ${most}`;
-  if (kept.key !== key) {
+  if (!kept.has(key)) {
+    if (kept.size > 3) kept.delete(kept.keys().next().value);
     const q = normals(seed, 4, most * FULL), e = normals(seed, 5, most * FULL);
-    kept = { key, q, e, sums: products(q, e, most, LADDER) };
+    kept.set(key, { q, e, sums: products(q, e, most, LADDER) });
   }
-  if (!(d in kept.sums)) Object.assign(kept.sums, products(kept.q, kept.e, most, [d]));
+  const { q, e, sums } = kept.get(key);
+  if (!(d in sums)) Object.assign(sums, products(q, e, most, [d]));
   const corner = (sum) => Float64Array.from({ length: n * n }, (_, at) => sum[Math.floor(at / n) * most + (at % n)]);
-  return n === most ? kept.sums[d] : kept.sums[d].map(corner);
+  return n === most ? sums[d] : sums[d].map(corner);
 }
+export const prepare = (seed, n) => dots(seed, n, 1);
 
 // Everything that one (d, scale, ρ) shows. Keys are ρ q + √(1−ρ²) e, so their products follow from the cached ones.
 function measure(sums, n, rho, scale) {
@@ -106,13 +109,24 @@ function distance(gram, weights, row, j, n, pull, mean) {
 
 const NUMBERS = ["max_weight", "entropy", "to_scores", "to_query", "dead"];
 
+let drawn = {};
+// The curve doesn't depend on d_k, and a slider of d_k is what moves most.
+function curveOf(scale, correlation, n, seed) {
+  const key = [scale, correlation, n, seed].join(" ");
+  if (drawn.key !== key) {
+    const curve = LADDER.map((d) => {
+      const point = measure(dots(seed, n, d), n, correlation, scaleOf(scale, d));
+      return [point.to_scores, point.to_query];
+    });
+    drawn = { key, curve };
+  }
+  return drawn.curve;
+}
+
 export function compute({ d_k, scale, correlation, n, seed }) {
   const now = measure(dots(seed, n, d_k), n, correlation, scaleOf(scale, d_k));
   const reference = measure(dots(seed, n, d_k), n, correlation, scaleOf("sqrt_d_k", d_k));
-  const curve = LADDER.map((d) => {
-    const point = measure(dots(seed, n, d), n, correlation, scaleOf(scale, d));
-    return [point.to_scores, point.to_query];
-  });
+  const curve = curveOf(scale, correlation, n, seed);
   const numbers = (found) => ({ ...Object.fromEntries(NUMBERS.map((name) => [name, found[name]])), ...spread(found.scores, n) });
   return { n, d_k, scores: now.scores, weights: now.weights, curve, now: numbers(now), reference: numbers(reference) };
 }

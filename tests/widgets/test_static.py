@@ -83,6 +83,13 @@ def test_colours_stand_in_the_palette_alone() -> None:
     assert all(f"{name}:" in static.styles() for name in used)
 
 
+@pytest.mark.parametrize("name", static.NAMES)
+def test_every_sentence_of_the_table_is_said_somewhere(name: str) -> None:
+    code = "".join(f.read_text("utf-8") for f in FOLDER.glob("*.*") if f.suffix in (".py", ".mjs"))
+    unsaid = [key for key in static.words(name) if not re.search(rf"""\.{key}\b|["'`]{key}["'`]""", code)]
+    assert unsaid == []
+
+
 def test_every_host_finds_its_dark_theme() -> None:
     css = static.styles()
     for host in ('html[data-theme="dark"]', 'body[data-jp-theme-light="false"]', 'html[theme="dark"]'):
