@@ -180,7 +180,7 @@ OFFSET = Exercise(
 _QK = ("q", "k")
 _SCALED = """\
 def scaled_weights(q, k):
-    scores = q @ k.transpose(-2, -1)                 # (..., query, key)
+    scores = q @ k.transpose(-2, -1)  # (..., query, key)
     return (scores / q.shape[-1] ** 0.5).softmax(-1)
 """
 
@@ -324,9 +324,9 @@ def scaled_weights(q, k):
 
 _GRADIENTS = """\
 def gradients(q, k, scale, upstream):
-    p = (q @ k.mT * scale).softmax(-1)                                       # (..., query, key)
-    to_scores = p * (upstream - (p * upstream).sum(-1, keepdim=True))        # (..., query, key)
-    return to_scores, scale * to_scores @ k                                  # (..., query, d_k)
+    p = (q @ k.mT * scale).softmax(-1)  # (..., query, key)
+    to_scores = p * (upstream - (p * upstream).sum(-1, keepdim=True))  # (..., query, key)
+    return to_scores, scale * to_scores @ k  # (..., query, d_k)
 """
 _FOUR = ("q", "k", "scale", "upstream")
 
@@ -473,18 +473,18 @@ def gradients(q, k, scale, upstream):
 _BROKEN = """\
 def head_weights(x, w_q, w_k, num_heads):
     n, d_model = x.shape
-    q = (x @ w_q).view(n, num_heads, -1).transpose(0, 1)      # (head, query, d_k)
-    k = (x @ w_k).view(n, num_heads, -1).transpose(0, 1)      # (head, key, d_k)
+    q = (x @ w_q).view(n, num_heads, -1).transpose(0, 1)  # (head, query, d_k)
+    k = (x @ w_k).view(n, num_heads, -1).transpose(0, 1)  # (head, key, d_k)
     scores = q @ k.mT / d_model ** 0.5
-    return scores.softmax(-1) / q.shape[-1] ** 0.5            # (head, query, key)
+    return scores.softmax(-1) / q.shape[-1] ** 0.5  # (head, query, key)
 """
 _REPAIRED = """\
 def head_weights(x, w_q, w_k, num_heads):
     n, d_model = x.shape
-    q = (x @ w_q).view(n, num_heads, -1).transpose(0, 1)      # (head, query, d_k)
-    k = (x @ w_k).view(n, num_heads, -1).transpose(0, 1)      # (head, key, d_k)
+    q = (x @ w_q).view(n, num_heads, -1).transpose(0, 1)  # (head, query, d_k)
+    k = (x @ w_k).view(n, num_heads, -1).transpose(0, 1)  # (head, key, d_k)
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    return scores.softmax(-1)                                 # (head, query, key)
+    return scores.softmax(-1)  # (head, query, key)
 """
 
 
