@@ -30,12 +30,14 @@ def attend(
     _check(q, k, v, mask)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = q @ k.transpose(-2, -1) * scale  # (*batch, query, key)
-    if mask is not None:
-        switch = mask.dtype == torch.bool
-        scores = scores.masked_fill(~mask, -torch.inf) if switch else scores + mask.to(scores.dtype)
-    blind = (scores == -torch.inf).all(-1, keepdim=True)  # softmax of such a row would be 0/0
-    weights = scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
-    return weights @ v, weights  # (*batch, query, d_v), (*batch, query, key)
+    if mask is not None and mask.dtype == torch.bool:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    elif mask is not None:
+        scores = scores + mask.to(scores.dtype)
+    blind = (scores == -torch.inf).all(-1, keepdim=True)  # 0/0 ahead
+    weights = scores.masked_fill(blind, 0.0).softmax(-1)
+    weights = weights.masked_fill(blind, 0.0)
+    return weights @ v, weights
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:

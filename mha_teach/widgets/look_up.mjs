@@ -47,7 +47,7 @@ export default {
         [words.largest, digits(Math.max(...weights, m ? crowd / m : 0))], [words.one_other, m ? digits(crowd / m) : words.none]]);
       map.say(words.plane, words.plane_note);
       shares.say(words.weights, words.weights_note);
-      board.tell.textContent = summary(state, { length: model.get("length"), others: m }, words);
+      tell(board.tell, summary(state, { length: model.get("length"), others: m }, words));
       plane.setAttribute("aria-label", words.plane + ". " + board.tell.textContent);
       angle.show(model.get("angle"));
       length.show(model.get("length"));
