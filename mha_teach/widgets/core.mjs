@@ -137,9 +137,10 @@ export function panel({ drawing, words, table, tools = [] }) {
   return { node, say };
 }
 
-// 256 colours between the five of the palette, read from the page's custom properties.
+// 256 colours between the five of the palette, read from the page's custom properties; null while `el` is not on the page.
 export function ramp(el) {
   const style = getComputedStyle(el);
+  if (!style.getPropertyValue("--mha-weights-0")) return null;
   const stops = [0, 1, 2, 3, 4].map((i) => {
     const hex = style.getPropertyValue(`--mha-weights-${i}`).trim();
     return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));

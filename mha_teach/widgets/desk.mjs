@@ -44,9 +44,10 @@ export function desk({ model, el, names, problem }) {
   };
   const devices = model.get("devices");
   const device = devices.length
-    ? place(picker({ name: "device", label: words.device, options: devices.map((d) => [d, d]), put: (value) => put("device", value) }))
+    ? place(picker({ name: "device", label: words.device, options: devices.map((d) => [d, d]), put: (value) => put("device", value) }), { apart: true })
     : null;
   const clock = (result) => {
+    if (device && !device.node.parentNode) controls.append(device.node);  // last of all
     if (device) device.show(model.get("device"));
     tell(timed, result.device ? fill(words.timed_live, { device: result.device, ms: digits(result.ms) }) : words.timed_page);
   };

@@ -1,9 +1,9 @@
 // The view of the head splitter; its arithmetic stands in head_splitter_math.mjs.
 
 function drawing(model, board, controls) {
-  const { words, root } = board, colours = ramp(root);
+  const { words, root } = board;
   const stale = changes(), signs = make("g");
-  let head = 0;
+  let head = 0, colours = null;
   const frame = (name) => ({ canvas: make("canvas", { class: "mha-pixels" }), over: make("svg", { "aria-hidden": "true", preserveAspectRatio: "none" }), name });
   const all = frame("all"), one = frame("one");
   const square = make("div", { class: "mha-square" }, all.canvas, all.over);
@@ -36,12 +36,13 @@ function drawing(model, board, controls) {
 
   function draw() {
     state = now();
+    colours ||= ramp(root);
     const { n, h, maps, targets, i, d_k } = state, { columns, lines } = layout(h);
-    const { full, tall, gap } = paint(all.canvas, maps, n, h, columns, colours);
+    const { full, tall, gap } = paint(all.canvas, maps, n, h, columns, colours || new Uint32Array(256));
     square.style.aspectRatio = `${full} / ${tall}`;
     all.over.setAttribute("viewBox", `0 0 ${full} ${tall}`);
     all.over.replaceChildren(make("rect", { class: "mha-frame", x: (state.head % columns) * (n + gap), y: Math.floor(state.head / columns) * (n + gap), width: n, height: n }));
-    paint(one.canvas, maps.subarray(state.head * n * n, (state.head + 1) * n * n), n, 1, 1, colours);
+    paint(one.canvas, maps.subarray(state.head * n * n, (state.head + 1) * n * n), n, 1, 1, colours || new Uint32Array(256));
     one.over.setAttribute("viewBox", `0 0 ${n} ${n}`);
     if (stale("signs", JSON.stringify(targets))) signs.replaceChildren(...(n > 32 ? [] : marks(targets, n)));
     one.over.replaceChildren(make("rect", { class: "mha-frame", x: 0, y: i, width: n, height: 1 }), signs);
@@ -72,6 +73,9 @@ function drawing(model, board, controls) {
   }
   for (const event of ["change:result", "change:query"]) board.watch(event, draw);
   draw();
+  // JupyterLab draws before the view is on the page, where no colour is known yet.
+  const arrived = new ResizeObserver(() => { if (!colours && ramp(root)) draw(); if (colours) arrived.disconnect(); });
+  arrived.observe(root);
 }
 
 const layout = (h) => ({ columns: Math.ceil(Math.sqrt(h)), lines: Math.ceil(h / Math.ceil(Math.sqrt(h))) });

@@ -162,6 +162,22 @@ def test_keys_do_not_leave_the_widget(watched: Watched, address: str) -> None:
     assert page.evaluate("heard") == ["x"]
 
 
+def test_a_view_drawn_before_it_is_on_the_page_gets_its_colours_later(watched: Watched, address: str) -> None:
+    watched.page.goto(address + "page.html")
+    late = STRICT.replace("replaceChildren(box)", "replaceChildren()").replace(
+        "window.probe", "window.box = box; window.probe"
+    )
+    state = {**HeadSplitter.CHOICES, "words": static.words("head_splitter"), "limits": HeadSplitter.STATIC}
+    state |= {"message": {}, "devices": [], "device": "", "result": {}}
+    module = "data:text/javascript;charset=utf-8," + quote(static.esm("head_splitter"))
+    watched.page.evaluate(late, [module, state])
+    watched.page.evaluate("document.querySelector('main').append(box)")
+    watched.page.wait_for_function("""() => {
+      const canvas = document.querySelector("main canvas"), { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return new Set(Array.from({ length: data.length / 4 }, (_, i) => data.slice(4 * i, 4 * i + 4).join())).size > 10;
+    }""")
+
+
 def test_names_of_controls(watched: Watched, address: str) -> None:
     for name in BOTH:
         page = strict(watched, address, name)
