@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import torch
@@ -25,8 +26,15 @@ def draw(
 
     A wider head sees the numbers of a narrower one and more, so that nothing else changes along the slider.
     """
-    q, noise = (normals(seed, stream, n * FULL).view(n, FULL)[:, :d_k] for stream in (4, 5))
+    q, noise = (full[:, :d_k] for full in _drawn(n, seed))
     return q, correlation * q + math.sqrt(1 - correlation**2) * noise
+
+
+@lru_cache(maxsize=4)
+def _drawn(n: int, seed: int) -> tuple[Tensor, Tensor]:
+    # A slider of d_k moves often, and its numbers are always the same.
+    q, noise = (normals(seed, stream, n * FULL).view(n, FULL) for stream in (4, 5))
+    return q, noise
 
 
 class Saturation(Widget):
