@@ -75,6 +75,22 @@ def test_half_precision_stays_near_float64(case, dtype):
     torch.testing.assert_close(output.double(), exact, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
 
 
+@settings(max_examples=30, deadline=None)
+@given(cases())
+def test_bfloat16_gradients_equal_torch_as_far_as_its_digits_go(case):
+    *qkv, mask = case
+    mask = mask.bfloat16() if mask is not None and mask.is_floating_point() else mask
+    ours, theirs = (leaves(*(x.bfloat16() for x in qkv)) for _ in range(2))
+    output, expected = attend(*ours, mask=mask)[0], F.scaled_dot_product_attention(*theirs, attn_mask=mask)
+    toward = torch.linspace(-1, 1, output.numel()).bfloat16().view_as(output)
+    largest = toward.abs().max() * max(x.abs().max() for x in qkv) ** 2
+    for mine, yours in zip(
+        torch.autograd.grad(output, ours, toward), torch.autograd.grad(expected, theirs, toward), strict=True
+    ):
+        assert mine.dtype == torch.bfloat16
+        torch.testing.assert_close(mine, yours, atol=float(largest) * 2**-6, rtol=4e-2)  # 8 bits, a few sums
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_half_precision_equals_torch_as_far_as_its_digits_go(dtype):
     q, k, v = (x.to(dtype) for x in draw(3, (2, 3, 5, 7), (2, 3, 11, 7), (2, 3, 11, 13)))
