@@ -81,30 +81,16 @@ class Saturation(Widget):
     @classmethod
     def compute(cls, choices: dict, device: str = "cpu", dtype: torch.dtype = torch.float32) -> dict:
         n, d_k, kind = int(choices["n"]), int(choices["d_k"]), choices["scale"]
-        drawn = draw(n, FULL, float(choices["correlation"]), int(choices["seed"]))
-        q, k = (x.to(device, dtype) for x in drawn)
-
-        def measure(d: int, kind: str) -> tuple[dict, Tensor]:
-            scale = scaling.score_scale(kind, d, D_MODEL)
-            rows = scaling.saturation(q[:, :d], k[:, :d], scale)
-            scores = q[:, :d] @ k[:, :d].T * scale
-            others = scores[~torch.eye(n, dtype=torch.bool, device=scores.device)]
-            numbers = {name: float(row.mean()) for name, row in rows._asdict().items()}
-            numbers["dead"] = round(n * float(scaling.dead_rows(scores.softmax(-1))))
-            numbers["variance"] = float(others.var(unbiased=False))
-            numbers["own_mean"] = float(scores.diagonal().mean())
-            return numbers, scores
-
-        now, scores = measure(d_k, kind)
-        points = [measure(d, kind)[0] for d in LADDER]
+        where = (n, float(choices["correlation"]), int(choices["seed"]), device, dtype)
+        now, scores = _measure(d_k, kind, *where)
         return {
             "n": n,
             "d_k": d_k,
             "scores": scores,
             "weights": scores.softmax(-1),
-            "curve": [[point["to_scores"], point["to_query"]] for point in points],
+            "curve": _curve(kind, *where),
             "now": _named(now),
-            "reference": _named(measure(d_k, "sqrt_d_k")[0]),
+            "reference": _named(_measure(d_k, "sqrt_d_k", *where)[0]),
         }
 
     @classmethod
@@ -114,6 +100,27 @@ class Saturation(Widget):
         values = {"d_k": found["d_k"], "variance": f"{found['now']['variance']:.1f}"}
         svg = pictures.scores_and_row(found["scores"], found["weights"][int(choices["query"]) - 1])
         return svg, words["picture_alt"].format(**values), words["picture_caption"].format(**values)
+
+
+def _measure(
+    d: int, kind: str, n: int, rho: float, seed: int, device: str, dtype: torch.dtype
+) -> tuple[dict, Float[Tensor, "query key"]]:
+    q, k = (x.to(device, dtype) for x in draw(n, d, rho, seed))
+    scale = scaling.score_scale(kind, d, D_MODEL)
+    scores = q @ k.T * scale
+    others = scores[~torch.eye(n, dtype=torch.bool, device=scores.device)]
+    numbers = {name: float(row.mean()) for name, row in scaling.saturation(q, k, scale)._asdict().items()}
+    numbers["dead"] = round(n * float(scaling.dead_rows(scores.softmax(-1))))
+    numbers["variance"] = float(others.var(unbiased=False))
+    numbers["own_mean"] = float(scores.diagonal().mean())
+    return numbers, scores
+
+
+@lru_cache(maxsize=8)
+def _curve(kind: str, *where: object) -> list[list[float]]:
+    # It doesn't depend on d_k, whose slider moves most.
+    points = [_measure(d, kind, *where)[0] for d in LADDER]
+    return [[point["to_scores"], point["to_query"]] for point in points]
 
 
 def _named(numbers: dict) -> dict:
