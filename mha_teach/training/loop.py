@@ -1,4 +1,4 @@
-"""The training loop: some configurations, all their seeds at once, one stream of data for all."""
+"""The training loop: one configuration, all its seeds at once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ from mha_teach.tasks import Task
 from mha_teach.training.model import Config, Parameters, forward, forward_lanes, stacked, to_lanes
 
 TEST_BATCHES, TEST_BATCH = 8, 128
-
-
-class Stopped(Exception):
-    """Raised inside a training loop that was asked to stop."""
 
 
 @dataclass
@@ -54,42 +50,34 @@ def loss_of(
 
 def train(
     task: Task,
-    configs: Sequence[Config],
+    config: Config,
     seeds: Sequence[int],
     *,
     steps: int,
     lr: float,
     batch: int,
-    tick: Callable[[int], None] = lambda done: None,
-) -> list[Run]:
-    """Train every config on every seed, in lockstep: a step draws its batch once and shows it to all of them.
-
-    ``tick`` is called after each step with the number of configs stepped; what it raises ends the training.
-    """
-    models = [stacked(config, task, list(seeds)) for config in configs]
-    weights = [w.requires_grad_() for model in models for w in model.values()]
-    optimizer = torch.optim.Adam(weights, lr=lr, fused=True)
+    tick: Callable[[int], object] = lambda done: None,
+) -> Run:
+    """Train one config on all seeds at once. ``tick(1)`` is called after each step; what it raises ends the training."""
+    model = stacked(config, task, list(seeds))
+    optimizer = torch.optim.Adam([w.requires_grad_() for w in model.values()], lr=lr, fused=True)
     log_at = set(logged_steps(steps))
-    logs: list[list[Tensor]] = [[] for _ in configs]
+    log: list[Tensor] = []
     for step, data in enumerate(task.batches(seeds, steps, batch)):
         items = to_lanes(data.items)
         queries = items if task.self_attention else to_lanes(data.queries)
-        for config, model, log in zip(configs, models, logs, strict=True):
-            logits, seen = forward_lanes(model, config, items, queries, task.self_attention)
-            loss = loss_of(logits, data.targets, task.values)
-            loss.sum().backward()  # the seeds share nothing, so the gradient of the sum is each one's own
-            if step in log_at:
-                log.append(_entry(loss, seen, model))
+        logits, seen = forward_lanes(model, config, items, queries, task.self_attention)
+        loss = loss_of(logits, data.targets, task.values)
+        loss.sum().backward()  # the seeds share nothing, so the gradient of the sum is each one's own
+        if step in log_at:
+            log.append(_entry(loss, seen, model))
         optimizer.param_groups[0]["lr"] = rate(step, steps, lr)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        tick(len(configs))
-    runs = []
-    for config, model, log in zip(configs, models, logs, strict=True):
-        trained = {name: w.detach() for name, w in model.items()}
-        losses, peaks, slopes = torch.stack(log, -1)
-        runs.append(Run(trained, evaluate(task, config, trained, seeds), losses, peaks, slopes))
-    return runs
+        tick(1)
+    trained = {name: w.detach() for name, w in model.items()}
+    losses, peaks, slopes = torch.stack(log, -1)
+    return Run(trained, evaluate(task, config, trained, seeds), losses, peaks, slopes)
 
 
 @torch.no_grad()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
+import warnings
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor
 from typing import Any
 
 import joblib
 import torch
 
 from mha_teach.tasks import Task
-from mha_teach.training.loop import Run, Stopped, logged_steps, train
+from mha_teach.training.loop import Run, logged_steps, train
 from mha_teach.training.model import Config, initial
 from mha_teach.training.progress import bar
 from mha_teach.training.result import Sweep
@@ -31,9 +31,9 @@ def sweep(
     """Train the small attention model on ``task`` for every config and seed, and score it on fresh data.
 
     All seeds of a config train at once, as one model whose weights have a seed axis. Configs are shared out over
-    ``jobs`` threads (default: the cores this process may use): torch works outside Python's lock, and threads start
-    at once in every notebook, on every system. A result depends on (task, config, seed, steps, lr, batch) alone:
-    not on ``jobs``, nor on what else is in the sweep.
+    ``jobs`` processes (default: the cores this process may use), the longest first. The processes stay for the next
+    sweep, so only the first one waits for them to start. A result depends on (task, config, seed, steps, lr, batch)
+    alone: not on ``jobs``, nor on what else is in the sweep.
     """
     given = [dict(c) for c in configs]
     chosen = [Config.of(c) for c in given]
@@ -46,94 +46,73 @@ def sweep(
     for config in chosen:
         initial(config, task, 0)  # sizes that do not fit are reported before anything starts
     jobs = max(1, min(joblib.cpu_count() if jobs is None else jobs, len(chosen)))
-    groups = shared_out([cost(c) for c in chosen], jobs)
-
-    def work(group: list[int], tick: Callable[[int], None]) -> list[Run]:
-        torch.set_num_threads(1)  # a new thread does not inherit the setting
-        return train(task, [chosen[i] for i in group], names, steps=steps, lr=lr, batch=batch, tick=tick)
-
+    options = {"steps": steps, "lr": lr, "batch": batch}
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the tensors are small: a second thread inside an operation mostly waits
     try:
         with bar(steps * len(chosen), progress) as shown:
-            done = spread(groups, work, shown.update)
+            runs = spread(task, chosen, names, options, jobs, shown.update)
     finally:
         torch.set_num_threads(threads)
-    runs = {
-        i: run for group, part in zip(groups, done, strict=True) for i, run in zip(group, part, strict=True)
-    }
-    ordered = [runs[i] for i in range(len(chosen))]
     return Sweep(
         task,
         given,
         names,
         steps,
         logged_steps(steps),
-        torch.stack([r.scores for r in ordered]),
-        torch.stack([r.losses for r in ordered]),
-        torch.stack([r.peaks for r in ordered]),
-        torch.stack([r.slopes for r in ordered]),
-        [r.parameters for r in ordered],
+        torch.stack([r.scores for r in runs]),
+        torch.stack([r.losses for r in runs]),
+        torch.stack([r.peaks for r in runs]),
+        torch.stack([r.slopes for r in runs]),
+        [r.parameters for r in runs],
     )
 
 
 def spread(
-    groups: Sequence[list[int]],
-    work: Callable[[list[int], Callable[[int], None]], list[Run]],
+    task: Task,
+    configs: Sequence[Config],
+    seeds: Sequence[int],
+    options: dict[str, Any],
+    jobs: int,
     show: Callable[[int], object],
-) -> list[list[Run]]:
-    """Run ``work(group, tick)`` for every group, each on a thread of its own, and tell ``show`` about progress.
+) -> list[Run]:
+    """Train every config, in ``jobs`` processes, and tell ``show`` how many steps are done.
 
-    An error or Ctrl-C stops all of them at their next step. Where threads cannot start (a browser's Python) or
-    there is one group, the groups run here, one after the other.
+    Where processes can't start (a browser's Python, a locked-down machine) or one is enough, all run here.
     """
-    if len(groups) == 1:
-        return [work(groups[0], show)]
-    stop, finished, shown = threading.Event(), [0] * len(groups), 0
+    if jobs > 1:
+        order = sorted(
+            range(len(configs)), key=lambda i: -cost(configs[i])
+        )  # the longest first: none is late
+        try:
+            runs = _elsewhere(task, [configs[i] for i in order], seeds, options, jobs, show)
+            return [runs[order.index(i)] for i in range(len(configs))]
+        except (OSError, ImportError, NotImplementedError, BrokenExecutor) as problem:
+            warnings.warn(f"no second process could be used ({problem}); training here instead", stacklevel=3)
+    return [train(task, config, seeds, tick=show, **options) for config in configs]
 
-    def start(i: int) -> list[Run]:
-        def tick(steps: int) -> None:
-            if stop.is_set():
-                raise Stopped
-            finished[i] += steps  # only this thread writes here, so no lock
 
-        return work(groups[i], tick)
-
-    pool = ThreadPoolExecutor(len(groups), thread_name_prefix="sweep")
+def _elsewhere(task, configs, seeds, options, jobs, show) -> list[Run]:
+    pool = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered")
+    made: dict[int, Run] = {}
+    done = pool(joblib.delayed(_one)(i, task, config, seeds, options) for i, config in enumerate(configs))
     try:
-        order = [pool.submit(start, i) for i in range(len(groups))]
-        waiting = set(order)
-        while waiting:
-            over, waiting = wait(waiting, timeout=0.1, return_when="FIRST_EXCEPTION")
-            for future in over:
-                future.result()  # raises what stopped it, before the others are told to stop
-            now = sum(finished)
-            show(now - shown)
-            shown = now
-        return [future.result() for future in order]
-    except RuntimeError as problem:
-        if "start new thread" not in str(problem):
-            raise
-        stop.set()
-        pool.shutdown(cancel_futures=True)
-        return [work(group, show) for group in groups]
+        for i, run in done:
+            made[i] = run
+            show(options["steps"])
     finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
+        done.close()  # after an error or Ctrl-C the others stop too
+    return [made[i] for i in range(len(configs))]
+
+
+def _one(
+    i: int, task: Task, config: Config, seeds: Sequence[int], options: dict[str, Any]
+) -> tuple[int, Run]:
+    torch.set_num_threads(1)
+    return i, train(task, config, seeds, **options)
 
 
 def cost(config: Config) -> float:
     """Rough work per step, in arbitrary units: projections, the heads' softmaxes, the MLP."""
     inner = config.num_heads * config.width
     return config.layers * (2.5 * inner / 64 + 0.025 * config.num_heads + config.hidden / 256 + 0.5)
-
-
-def shared_out(costs: Sequence[float], jobs: int) -> list[list[int]]:
-    """Indices in ``jobs`` groups of nearly equal cost: longest first, each to the group with the least so far."""
-    groups: list[list[int]] = [[] for _ in range(jobs)]
-    load = [0.0] * jobs
-    for i in sorted(range(len(costs)), key=lambda i: -costs[i]):
-        least = load.index(min(load))
-        groups[least].append(i)
-        load[least] += costs[i]
-    return groups

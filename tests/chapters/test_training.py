@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import _thread
+import contextlib
+import subprocess
+import sys
 import threading
+import time
 from dataclasses import dataclass
 
+import joblib
+import psutil
 import pytest
 import torch
 from hypothesis import given, settings
@@ -18,7 +24,7 @@ from mha_teach.training.lanes import attend_lanes
 from mha_teach.training.loop import logged_steps, rate
 from mha_teach.training.model import attend_matrices, initial, stacked
 from mha_teach.training.plain import PlainModel, train_plain
-from mha_teach.training.sweep import shared_out
+from mha_teach.training.sweep import cost
 
 CASES = [
     (TwoNoisyLookups(), {"num_heads": 1}),
@@ -167,56 +173,95 @@ def test_nothing_to_train(bad):
 
 @dataclass(frozen=True)
 class Broken(TwoNoisyLookups):
-    """Raises in the fourth step of the thread that gets there first; the other must stop too."""
+    """Raises in the fourth step."""
 
     problem: type[BaseException] = ValueError
-    first: threading.Lock = None
 
     def batches(self, *args, **options):
         for step, batch in enumerate(super().batches(*args, **options)):
-            if step == 3 and self.first.acquire(blocking=False):
+            if step == 3:
                 raise self.problem("broken on purpose")
             yield batch
 
 
+@dataclass(frozen=True)
+class Unready(TwoNoisyLookups):
+    """Its first stream breaks; every later one goes on for ever. ``mark`` is a path that says which came first."""
+
+    mark: str = ""
+
+    def batches(self, *args, **options):
+        try:
+            open(self.mark, "x").close()
+        except FileExistsError:
+            yield from super().batches(*args, **options)
+        raise ValueError("broken on purpose")
+
+
+def busy_seconds(wait: float = 1.0) -> float:
+    """CPU seconds that this process's children use while we wait."""
+
+    def used() -> dict[int, float]:
+        found = {}
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                found[child.pid] = sum(child.cpu_times()[:2])
+        return found
+
+    before = used()
+    time.sleep(wait)
+    return sum(now - before.get(pid, now) for pid, now in used().items())
+
+
+def test_a_child_that_works_on_would_be_noticed():
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        assert busy_seconds(3.0) > 0.5
+    finally:
+        child.kill()
+        child.wait()
+
+
 @pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_or_ctrl_c_stops_everything(problem, jobs):
+def test_an_error_or_ctrl_c_ends_it_and_restores_the_threads(problem):
     before = torch.get_num_threads()
-    task = Broken(problem=problem, first=threading.Lock())
     with pytest.raises(problem, match="on purpose"):
-        sweep(task, [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=jobs)
-    assert not [t for t in threading.enumerate() if t.name.startswith("sweep")]
+        sweep(Broken(problem=problem), [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=1)
     assert torch.get_num_threads() == before
 
 
-def test_ctrl_c_at_the_keyboard_stops_the_threads():
+def test_an_error_in_one_process_stops_the_others(tmp_path):
+    task = Unready(mark=str(tmp_path / "first"))
+    with pytest.raises(ValueError, match="on purpose"):
+        sweep(task, [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=2)
+    assert busy_seconds() < 0.5
+
+
+def test_ctrl_c_at_the_keyboard_stops_the_processes():
+    sweep(TwoNoisyLookups(), [{}, {"num_heads": 2}], seeds=1, steps=1, batch=2, jobs=2)  # they are there now
     timer = threading.Timer(1.0, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         sweep(TwoNoisyLookups(), [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=2)
     timer.join()
-    assert not [t for t in threading.enumerate() if t.name.startswith("sweep")]
+    assert busy_seconds() < 0.5
 
 
-def test_without_threads_it_runs_here(monkeypatch):
-    def refuse(self):
-        raise RuntimeError("can't start new thread")
+def test_where_no_process_starts_it_runs_here_and_says_so(monkeypatch):
+    def refuse(*args, **options):
+        raise OSError("no more processes")
 
     configs, options = [{}, {"num_heads": 2}], {"seeds": 1, "steps": 5, "batch": 3}
     expected = sweep(TwoNoisyLookups(), configs, jobs=1, **options)
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    assert torch.equal(sweep(TwoNoisyLookups(), configs, jobs=2, **options).losses, expected.losses)
+    monkeypatch.setattr(joblib, "Parallel", refuse)
+    with pytest.warns(UserWarning, match="no more processes.*here instead"):
+        again = sweep(TwoNoisyLookups(), configs, jobs=2, **options)
+    assert torch.equal(again.losses, expected.losses)
 
 
-@given(st.lists(st.floats(0.1, 50), min_size=1, max_size=23), st.integers(1, 7))
-def test_work_is_shared_out_evenly(costs, jobs):
-    groups = shared_out(costs, jobs)
-    assert sorted(i for group in groups for i in group) == list(range(len(costs)))
-    loads = [sum(costs[i] for i in group) for group in groups]
-    assert max(loads) <= sum(costs) / jobs + max(costs) + 1e-9
-    for group in groups:
-        assert [costs[i] for i in group] == sorted((costs[i] for i in group), reverse=True)
+def test_the_longest_config_starts_first():
+    costs = [cost(Config.of(c)) for c in ({"num_heads": 1}, {"num_heads": 64}, {"layers": 3}, {"mlp": True})]
+    assert costs[0] < costs[1] < costs[2] and costs[0] < costs[3]
 
 
 def test_schedule_and_log():
