@@ -59,7 +59,7 @@ def execute(notebook: NotebookNode, lines: list[int], name: str, cwd: Path, prog
     with tempfile.TemporaryDirectory(prefix="mha-ipython-") as profile:
         env = {**os.environ, **FIXED, "IPYTHONDIR": profile}
         try:
-            client.execute(env=env, cwd=str(cwd))
+            _run(client, env=env, cwd=str(cwd))
         except CellExecutionError as error:
             raise PressError(_located(error, notebook.cells[at], lines[at], name)) from None
         except CellTimeoutError:
@@ -74,6 +74,16 @@ def execute(notebook: NotebookNode, lines: list[int], name: str, cwd: Path, prog
     return [
         said for cell, line in zip(notebook.cells, lines, strict=True) for said in strip(cell, name, line)
     ]
+
+
+def _run(client: NotebookClient, **options) -> None:
+    """Execute all cells; Ctrl-C is KeyboardInterrupt, whatever nbclient's own clean-up then stumbles over."""
+    try:
+        client.execute(**options)
+    except Exception:
+        if hasattr(client, "_async_cleanup_kernel_future"):  # nbclient sets it when a signal arrives
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _located(error: CellExecutionError, cell: NotebookNode, line: int, name: str) -> str:

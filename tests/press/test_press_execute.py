@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 import nbformat
 import pytest
 from nbformat import v4
@@ -63,6 +67,14 @@ def test_a_cell_that_fails_is_named_by_its_line(tmp_path, cell, said):
 def test_an_error_in_a_generated_cell_is_placed_at_its_marker(tmp_path):
     with pytest.raises(PressError, match=r"^book/03_idea.md:10: KeyError: 1 \(in the exercise cell\)$"):
         run(["x = {}\nx[1]"], tmp_path, tags=["exercise"])
+
+
+def test_ctrl_c_is_told_apart_from_a_dead_kernel(tmp_path):
+    timer = threading.Timer(4.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(["import time; time.sleep(60)"], tmp_path)
+    timer.join()
 
 
 def test_an_endless_cell_is_stopped(tmp_path, monkeypatch):
