@@ -46,7 +46,7 @@ NUMBERS = Exercise(
         Mutant(
             "deviations instead of variances",
             "variance",
-            "For independent numbers with mean 0 the variances multiply: (2 · 0.5)². Which of the two did you add?",
+            "For independent numbers with mean 0 the variances multiply: 2² · 0.5². A product has variance 1.",
             (("variance = 64", "variance = 128"),),
         ),
         Mutant(
@@ -386,7 +386,7 @@ GRADIENTS = Exercise(
         ),
     ),
     hints=(
-        "$\\partial p_i/\\partial s_j = p_i(\\delta_{ij} - p_j)$. Multiply by $g$ and add up.",
+        "$\\partial p_i/\\partial s_j = p_i(\\delta_{ij} - p_j)$. With $g$ for a row of `upstream`: times $g_i$, summed over $i$.",
         "The sum $\\sum_j p_j g_j$ is one number per row: `keepdim=True`.",
         "`to_q = scale * to_scores @ k`.",
     ),
@@ -504,7 +504,7 @@ BROKEN = Exercise(
     difficulty=2,
     marks=2,
     prompt="This layer runs, has the right shapes, and even trains. It holds **two** scales, and both are wrong. Repair "
-    "it, so that it is right for any number of heads and any inner width.",
+    "it, so that it is right for any number of heads and any number of columns in `w_q` and `w_k`.",
     stub=_BROKEN,
     solution=_REPAIRED,
     points=(
@@ -623,7 +623,7 @@ EXPLORE = Exercise(
     difficulty=2,
     prompt="An open question. Softmax over more keys has more rivals for the largest score. Take unit-variance $q$ and $k$ "
     "with $d_k = 64$, scaled by $1/\\sqrt{d_k}$, and measure `scaling.saturation` for 4, 64, 1,024 keys. Then put "
-    "one key in that matches its query (`draw_qk(..., correlation=0.5)`). How does its weight fall with the "
+    "one key in that matches its query: with `draw_qk(1, n, 64, correlation=0.5)` it is the first. How does its weight fall with the "
     "number of keys, and what would you change about the scale for long sequences? Write your findings down.",
     stub='notes = ""\n',
     solution='notes = "The matching key has a fixed score but ever more rivals, so its weight falls about as 1/keys; '

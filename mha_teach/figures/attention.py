@@ -62,10 +62,10 @@ def with_sums(maps: dict[str, Float[Tensor, "query key"]]) -> list[Axes]:
 def looked_and_used(
     weights: Float[Tensor, "query key"], used: Float[Tensor, "query key"], words: Sequence[str]
 ) -> list[Axes]:
-    """Left: the weights. Right: how far the output moves when the key's value is set to zero, on a scale of its own."""
+    """Left: the weights. Right: how far the output moves when the key's value is set to zero, in the same colours up to 1."""
     left, right = base.axes(7.2, 3.3, columns=2)
     base.heatmap(left, weights, words, words, numbers=True, title="looked at: weight")
-    share = used / used.max()
+    share = used / used.max().clamp(min=1)  # equal numbers look equal, as long as both fit
     base.heatmap(right, share, words, words, title="used: output lost without the value")
     for (row, column), value in ((cell, share[cell]) for cell in _cells(share)):
         ink = "white" if value > 0.55 else "0.1"
