@@ -6,15 +6,26 @@ A seed fixes a task's world (its linear maps) and its stream of batches, whateve
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import torch
 
+from mha_teach.bounds import bag_score, draw_score
 from mha_teach.shapes import Float, Int, Tensor
+
+__all__ = [
+    "Batch",
+    "FixedOffsets",
+    "KeyedLookups",
+    "Lookups",
+    "NearestNeighbour",
+    "Task",
+    "TwoNoisyLookups",
+    "bag_score",
+    "draw_score",
+]
 
 LOUD = 2.0  # height of a value's one-hot, so that keys (length √key_dim) do not drown it
 CHUNK = 16  # steps drawn by one call of the generator; part of the definition of a seed's stream
@@ -29,57 +40,23 @@ class Batch(NamedTuple):
     where: Int[Tensor, "*seed batch query role"]
 
 
-def bag_score(values: int, roles: int, bags: int = 1) -> float:
-    """Best expected score of someone who knows only ``bags`` unordered bags of the ``roles`` answers.
-
-    The answers are independent and uniform over ``values``; bag *i* holds the answers of its own group of roles.
-    Within a group of g roles the best guess is the value that is most frequent in the bag, and it is right for
-    ``E[largest count]`` of the g roles. Exact: it counts all cases. Chapter 01, "In symbols".
-    """
-    if not 1 <= bags <= roles:
-        raise ValueError(
-            f"bags={bags} must lie in 1…roles={roles}: a bag holds the answers of at least one role"
-        )
-
-    def right(group: int) -> float:
-        total = 0.0
-        for counts in _partitions(group):
-            ways = math.factorial(group) / math.prod(map(math.factorial, counts))
-            kinds = math.perm(values, len(counts)) / math.prod(map(math.factorial, Counter(counts).values()))
-            total += max(counts) * ways * kinds / values**group
-        return total
-
-    best = 0.0
-    for sizes in _partitions(roles):
-        if len(sizes) == bags:
-            best = max(best, sum(map(right, sizes)) / roles)
-    return best
-
-
-def draw_score(values: int, roles: int, bags: int = 1) -> float:
-    """Expected score when each answer is drawn at random from its bag: ``(b + (r − b) / V) / r``.
-
-    It does not depend on how the roles are shared out over the bags. For one or two roles to a bag it equals
-    :func:`bag_score`; with more, naming the most frequent value is a little better than drawing.
-    """
-    return (bags + (roles - bags) / values) / roles
-
-
-def _partitions(n: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
-    """Ways to write n as a sum of falling positive integers."""
-    if n == 0:
-        yield ()
-    for first in range(min(n, largest or n), 0, -1):
-        for rest in _partitions(n - first, first):
-            yield (first, *rest)
-
-
 class Task:
     """What all tasks share: the stream of batches. A task defines ``world``, ``draw`` and ``compose``."""
 
     roles: int
     values: int
+    d_model: int
     self_attention: ClassVar[bool] = False
+
+    @property
+    def item_dim(self) -> int:
+        """Width of an item as the model sees it."""
+        return self.d_model
+
+    @property
+    def query_dim(self) -> int:
+        """Width of a query as the model sees it."""
+        return self.d_model
 
     @property
     def chance(self) -> float:
@@ -152,14 +129,6 @@ class Lookups(Task):
                 f"roles={self.roles} different items cannot be asked for among items={self.items}: "
                 f"take roles ≤ items"
             )
-
-    @property
-    def item_dim(self) -> int:
-        return self.d_model
-
-    @property
-    def query_dim(self) -> int:
-        return self.d_model
 
     def world(self, source: torch.Generator) -> list[Tensor]:
         return [
@@ -258,14 +227,6 @@ class FixedOffsets(Task):
     @property
     def roles(self) -> int:
         return len(self.offsets)
-
-    @property
-    def item_dim(self) -> int:
-        return self.d_model
-
-    @property
-    def query_dim(self) -> int:
-        return self.d_model
 
     def world(self, source: torch.Generator) -> list[Tensor]:
         return [_mix(source, self.values + self.length, self.d_model)]

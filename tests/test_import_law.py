@@ -28,10 +28,11 @@ CHAPTERS += [
 LAW: dict[str, set[str]] = {
     "": set(),  # mha_teach/__init__.py
     "shapes": set(),
+    "bounds": set(),
     "devices": set(),
     "theme": set(),
     "data": {"shapes"},
-    "tasks": {"shapes", *CHAPTERS},
+    "tasks": {"shapes", "bounds", *CHAPTERS},
     "training": {"shapes", "tasks", *CHAPTERS},
     "probes": {"shapes", *CHAPTERS},
     "figures": {"shapes", "theme"},

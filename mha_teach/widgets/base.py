@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import anywidget
@@ -39,8 +40,15 @@ class Choice(t.Any):
     allow_none = False
 
 
+def judged(choices: Iterable[str]) -> t.EventHandler:
+    """The validator of a subclass: every choice of the reader, and the device, goes through ``Widget.admit``."""
+    return t.validate(*choices, "device")(lambda widget, proposal: widget.admit(proposal))
+
+
 class Widget(anywidget.AnyWidget):
-    """A view whose numbers torch computes on the chosen device. Subclasses give NAME, CHOICES, ``problem``, ``compute``.
+    """A view whose numbers torch computes on the chosen device.
+
+    Subclasses give NAME, CHOICES with a ``Choice`` for each, ``_admit = judged(CHOICES)``, limits, ``compute``, ``picture``.
 
     A choice that can't be is refused: the trait keeps its last good value, ``message`` says what is allowed, and the picture stays.
     """
@@ -58,6 +66,13 @@ class Widget(anywidget.AnyWidget):
     message = t.Dict().tag(sync=True)
     result = t.Dict().tag(sync=True)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "NAME" in vars(
+            cls
+        ):  # anywidget makes a further subclass per instance, where these are traits already
+            cls._esm, cls._css = static.esm(cls.NAME), static.styles()
+        super().__init_subclass__(**options)
+
     def __init__(self, device: str | None = None, **choices: Any) -> None:
         offered = devices.available()
         self._good = {**self.CHOICES, "device": offered[0]}
@@ -70,7 +85,16 @@ class Widget(anywidget.AnyWidget):
     @classmethod
     def problem(cls, choices: dict, limits: dict) -> Problem | None:
         """None, or the field at fault and a sentence that says what is allowed."""
-        raise NotImplementedError
+        words = static.words(cls.NAME)
+        for name in filter(limits.__contains__, cls.CHOICES):
+            if found := outside(name, choices[name], limits, words, words["field_names"][name]):
+                return found
+        return cls.misfit(choices, limits, words)
+
+    @classmethod
+    def misfit(cls, choices: dict, limits: dict, words: dict) -> Problem | None:
+        """What a widget objects to beyond the limits of single numbers."""
+        return None
 
     @classmethod
     def compute(cls, choices: dict, device: str = "cpu", dtype: torch.dtype = torch.float32) -> dict:

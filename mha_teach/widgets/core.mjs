@@ -55,6 +55,10 @@ export function outside(name, value, limits, words, names) {
   return good ? null : [name, fill(step === 1 ? words.whole : words.range, { label: names[name], low, high })];
 }
 
+// The first of the choices `names` that lies outside its limits, said as `outside` says it, or null.
+export const beyond = (choices, limits, words, names) =>
+  names.filter((name) => name in limits).reduce((found, name) => found || outside(name, choices[name], limits, words, words.field_names), null);
+
 // Numbers that Python sends as float32 bytes, or bytes of 1/255; the page computes its own arrays.
 export function floats(value, coarse = false) {
   if (!(value instanceof DataView)) return value;

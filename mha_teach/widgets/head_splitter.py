@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-import traitlets as t
 
 from mha_teach import attention, collapse
 from mha_teach.shapes import Float, Int, Tensor
 from mha_teach.widgets import pictures, static
-from mha_teach.widgets.base import Choice, Problem, Widget, outside
+from mha_teach.widgets.base import Choice, Problem, Widget, judged
 from mha_teach.widgets.draws import normals
 
 D_MODEL, KEY, NOISE = 64, 32, 0.7
@@ -87,8 +86,6 @@ class HeadSplitter(Widget):
         "words": [2, 24],
     }
     LIVE: ClassVar = STATIC | {"d_k": [1, 1024, 1], "words": [2, 256]}
-    _esm = static.esm(NAME)
-    _css = static.styles()
 
     num_heads = Choice(1).tag(sync=True)
     d_k = Choice(64).tag(sync=True)
@@ -97,17 +94,10 @@ class HeadSplitter(Widget):
     text = Choice("").tag(sync=True)
     query = Choice(6).tag(sync=True)
     seed = Choice(0).tag(sync=True)
-
-    @t.validate(*CHOICES, "device")
-    def _admit(self, proposal: t.Bunch) -> Any:
-        return self.admit(proposal)
+    _admit = judged(CHOICES)
 
     @classmethod
-    def problem(cls, choices: dict, limits: dict) -> Problem | None:
-        words = static.words(cls.NAME)
-        for name in ("num_heads", "d_k", "seed", "sentence", "query"):
-            if found := outside(name, choices[name], limits, words, words["field_names"][name]):
-                return found
+    def misfit(cls, choices: dict, limits: dict, words: dict) -> Problem | None:
         if not isinstance(choices["tied"], bool):
             return "tied", words["choose"].format(label=words["field_names"]["tied"], options="True, False")
         if choices["tied"] and D_MODEL % choices["num_heads"]:

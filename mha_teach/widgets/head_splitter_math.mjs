@@ -15,11 +15,8 @@ export function sentenceOf({ sentence, text }, words) {
 }
 
 export function problem(choices, limits, words) {
-  const names = words.field_names;
-  for (const name of ["num_heads", "d_k", "seed", "sentence", "query"]) {
-    const found = outside(name, choices[name], limits, words, names);
-    if (found) return found;
-  }
+  const found = beyond(choices, limits, words, NAMES);
+  if (found) return found;
   if (choices.tied && D_MODEL % choices.num_heads) {
     return ["num_heads", fill(words.divide, { h: choices.num_heads, d_model: D_MODEL, options: divisors(D_MODEL).join(", ") })];
   }

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-import traitlets as t
 
 from mha_teach.attention import attend
 from mha_teach.shapes import Float, Tensor
 from mha_teach.widgets import pictures, static
-from mha_teach.widgets.base import Choice, Problem, Widget, outside
+from mha_teach.widgets.base import Choice, Widget, judged
 
 
 def parts(
@@ -33,22 +32,11 @@ class LookUp(Widget):
     CHOICES: ClassVar = {"angle": 0, "length": 2, "others": 0}
     STATIC: ClassVar = {"angle": [-180, 180, 0], "length": [0, 4, 0], "others": [0, 10_000, 1]}
     LIVE: ClassVar = STATIC
-    _esm = static.esm(NAME)
-    _css = static.styles()
 
     angle = Choice(0).tag(sync=True)
     length = Choice(2).tag(sync=True)
     others = Choice(0).tag(sync=True)
-
-    @t.validate(*CHOICES, "device")
-    def _admit(self, proposal: t.Bunch) -> Any:
-        return self.admit(proposal)
-
-    @classmethod
-    def problem(cls, choices: dict, limits: dict) -> Problem | None:
-        words = static.words(cls.NAME)
-        found = (outside(n, choices[n], limits, words, words["field_names"][n]) for n in cls.CHOICES)
-        return next(filter(None, found), None)
+    _admit = judged(CHOICES)
 
     @classmethod
     def compute(cls, choices: dict, device: str = "cpu", dtype: torch.dtype = torch.float32) -> dict:

@@ -2,9 +2,7 @@
 
 const NAMES = ["angle", "length", "others"];
 
-export function problem(choices, limits, words) {
-  return NAMES.reduce((found, name) => found || outside(name, choices[name], limits, words, words.field_names), null);
-}
+export const problem = (choices, limits, words) => beyond(choices, limits, words, NAMES);
 
 export function compute({ angle, length, others }, { tokens }) {
   const turn = angle * Math.PI / 180, query = [length * Math.cos(turn), length * Math.sin(turn)];

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-import traitlets as t
 
 from mha_teach import scaling
 from mha_teach.shapes import Float, Tensor
 from mha_teach.widgets import pictures, static
-from mha_teach.widgets.base import Choice, Problem, Widget, outside
+from mha_teach.widgets.base import Choice, Problem, Widget, judged
 from mha_teach.widgets.draws import normals
 
 FULL = D_MODEL = 1024
@@ -53,8 +52,6 @@ class Saturation(Widget):
         "seed": [0, 9999, 1],
     }
     LIVE: ClassVar = STATIC | {"n": [2, 256, 1]}
-    _esm = static.esm(NAME)
-    _css = static.styles()
 
     d_k = Choice(64).tag(sync=True)
     scale = Choice("none").tag(sync=True)
@@ -62,17 +59,10 @@ class Saturation(Widget):
     n = Choice(32).tag(sync=True)
     query = Choice(1).tag(sync=True)
     seed = Choice(0).tag(sync=True)
-
-    @t.validate(*CHOICES, "device")
-    def _admit(self, proposal: t.Bunch) -> Any:
-        return self.admit(proposal)
+    _admit = judged(CHOICES)
 
     @classmethod
-    def problem(cls, choices: dict, limits: dict) -> Problem | None:
-        words = static.words(cls.NAME)
-        for name in ("d_k", "correlation", "n", "query", "seed"):
-            if found := outside(name, choices[name], limits, words, words["field_names"][name]):
-                return found
+    def misfit(cls, choices: dict, limits: dict, words: dict) -> Problem | None:
         if choices["scale"] in scaling.SCALES:
             return None
         values = {"label": words["field_names"]["scale"], "options": ", ".join(scaling.SCALES)}

@@ -6,13 +6,10 @@ const LADDER = Array.from({ length: 11 }, (_, i) => 2 ** i);
 export const scaleOf = (kind, d) => ({ none: 1, sqrt_d_k: 1 / Math.sqrt(d), d_k: 1 / d, sqrt_d_model: 1 / Math.sqrt(D_MODEL) })[kind];
 
 export function problem(choices, limits, words) {
-  const names = words.field_names;
-  for (const name of ["d_k", "correlation", "n", "query", "seed"]) {
-    const found = outside(name, choices[name], limits, words, names);
-    if (found) return found;
-  }
+  const found = beyond(choices, limits, words, NAMES);
+  if (found) return found;
   const known = words.scales.map(([kind]) => kind);
-  return known.includes(choices.scale) ? null : ["scale", fill(words.choose, { label: names.scale, options: known.join(", ") })];
+  return known.includes(choices.scale) ? null : ["scale", fill(words.choose, { label: words.field_names.scale, options: known.join(", ") })];
 }
 
 // Dot products of the first d coordinates of all rows, for every d in `widths`: q·q, q·e and e·e, each (n, n).
