@@ -201,8 +201,8 @@ CONFUSION = Exercise(
     marks=3,
     prompt="Write `role_confusion(weights, targets)` for one query. `weights` is (head, key), one softmax row per "
     "head; `targets` is (role,), the key that each role needs. For every role, take the head with the **largest "
-    "weight** on that role's key. Its share is that weight divided by the same row's weight on **all different** "
-    "targets. Return 1 minus the mean share; a row with no weight on any target has share 0.",
+    "weight** on that role's key. Its share is that weight divided by the same row's weight on **all targets**, "
+    "each different key counted once. Return 1 minus the mean share; a row with no weight on any target has share 0.",
     stub="def role_confusion(weights, targets):\n    ...\n",
     solution="""\
 def role_confusion(weights, targets):
@@ -264,7 +264,7 @@ def role_confusion(weights, targets):
     hints=(
         "`weights[:, targets]` is (head, role): start there.",
         "`argmax(0)` of that matrix names the head for each role. `targets.unique()` lists the different keys.",
-        "share = on_targets / total, then pick `share[server, torch.arange(len(targets))]`.",
+        "`share = torch.where(total > 0, on_targets / total, 0.0)`; `share[server, torch.arange(len(targets))]`.",
     ),
     mutants=(
         Mutant(
@@ -423,8 +423,8 @@ def unmix(mixture):
     ),
     hints=(
         "Sort each row: what stands first, what second?",
-        "`mixture.topk(2)` gives weights and values. When is the second weight zero?",
-        "`torch.where(weight[:, 1] < 1e-6, value[:, 0], value[:, 1])`.",
+        "`weight, value = mixture.topk(2)`: the places in a row are the values. When is the second weight zero?",
+        "Role 2 holds `torch.where(weight[:, 1] < 1e-6, value[:, 0], value[:, 1])`; stack it beside role 1.",
     ),
     mutants=(
         Mutant(
@@ -761,7 +761,8 @@ EXPLORE = Exercise(
     difficulty=3,
     marks=0,
     prompt="Find a setting in which **more** heads do worse, and one in which **one** head is enough although there are "
-    "two roles. Write down your guess first, then run `sweep` with three or more seeds, and keep the spread. Ideas: "
+    "two roles. Write down your guess first, then run `sweep` with three or more seeds, and keep the spread. A start: "
+    '`sweep(TwoNoisyLookups(noise=1.5), [{"num_heads": h} for h in (1, 2)], seeds=3, steps=400)`. Ideas: '
     "other noise, fewer items, one role, a wider `d_k`, an MLP, a second layer.",
     stub='notes = ""\n',
     solution='notes = "One role favours one head; a second layer or an MLP lets one head serve two roles."\n',

@@ -83,7 +83,7 @@ def depth(ax: Axes, distances: dict[str, Float[Tensor, "seed layer"]]) -> Axes:
     for label, runs in distances.items():
         spread(ax, list(range(runs.shape[-1])), runs.clamp_min(1e-16), label)
     ax.set_yscale("log")
-    ax.set(xlabel="layers", ylabel="distance to rank one", ylim=(1e-16, 3))
+    ax.set(xlabel="layers", ylabel="distance to one common row", ylim=(1e-16, 3))
     ax.legend(frameon=False)
     return ax
 
