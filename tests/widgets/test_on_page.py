@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-PLACES = (("head_splitter", "01_collapse", "num_heads"), ("saturation", "02_scaling", "d_k"))
+PLACES = (
+    ("look_up", "00_attention", "angle"),
+    ("head_splitter", "01_collapse", "num_heads"),
+    ("saturation", "02_scaling", "d_k"),
+)
+FOCUS = """() => {
+  const at = document.activeElement, style = getComputedStyle(at);
+  return [at.tagName, at.name || at.getAttribute("aria-label") || at.textContent, style.outlineStyle, parseFloat(style.outlineWidth)];
+}"""
 
 
 @pytest.mark.parametrize(("name", "slug", "field"), PLACES)
@@ -30,6 +38,7 @@ def test_a_reader_moves_the_widget_of_the_chapter(
     before = told.inner_text()
 
     slider.scroll_into_view_if_needed()
+    still = widget.screenshot()
     where = slider.bounding_box()
     y = where["y"] + where["height"] / 2
     page.mouse.move(where["x"] + 8, y)
@@ -37,13 +46,22 @@ def test_a_reader_moves_the_widget_of_the_chapter(
     page.mouse.move(where["x"] + 0.7 * where["width"], y, steps=5)
     page.mouse.up()
     dragged = box.input_value()
+    assert widget.screenshot(path=tmp_path / f"{name}.png") != still
     assert dragged != start
     assert told.inner_text() != before
     slider.press("ArrowRight")
     assert box.input_value() != dragged
     assert page.locator("script[src*='mha-widgets']").count() >= 1
-    assert widget.screenshot(path=tmp_path / f"{name}.png")
     assert widget.evaluate("(e) => e.scrollWidth <= e.clientWidth + 1")
+
+    stops = widget.locator("input:enabled:visible, select:visible, button:visible").count()
+    box.focus()
+    for at in range(stops):  # the first field is the first stop
+        tag, control, outline, width = page.evaluate(FOCUS)
+        assert page.evaluate("Boolean(document.activeElement.closest('.mha-widget'))"), (at, tag, control)
+        assert (outline, width >= 2) == ("solid", True), f"no visible focus on {tag} {control}"
+        page.keyboard.press("Tab")
+    assert not page.evaluate("Boolean(document.activeElement.closest('.mha-widget'))")  # and no trap
     assert errors == []
     assert foreign == []
     context.close()
