@@ -1,0 +1,263 @@
+"""The whole module: project, attend in every head at once, mix (chapter 05)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from mha_teach.shapes import Float, Tensor
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention: ``output = concat(head_1 … head_h) W_oᵀ + b_o``, batch first.
+
+    ``head_i = softmax(q_i k_iᵀ / √d_k + mask) v_i`` with ``q_i = query W_q,iᵀ + b_q,i`` and so on: every head reads
+    all of ``d_model``. The inner width ``num_heads · d_k`` is free; d_k defaults to d_model / num_heads, d_v to d_k.
+
+    Parameters carry the names of ``nn.MultiheadAttention`` and, where the inner width is d_model, its shapes, its
+    starting values and its state dict:
+
+    ================== =================================== ====================================
+    name               shape                               holds
+    ================== =================================== ====================================
+    ``in_proj_weight`` (num_heads · (2 d_k + d_v), d_model) W_q, W_k, W_v one below the other
+    ``in_proj_bias``   (num_heads · (2 d_k + d_v),)         b_q, b_k, b_v
+    ``out_proj``       Linear(num_heads · d_v, d_model)     W_o, b_o
+    ================== =================================== ====================================
+
+    ``gate`` multiplies each head's output before W_o: None (all open), or a float tensor (num_heads,) or
+    (*batch, num_heads), which may need a gradient. ``without(2, 5)`` closes heads for the length of a ``with``.
+    ``dropout`` falls on the weights, in training only.
+
+    Raises ``ValueError`` where num_heads does not divide d_model and no d_k is given, and where a size is below 1.
+    Source: Vaswani et al. 2017, section 3.2.2. Taught in chapter 05.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if min(d_model, num_heads) < 1:
+            raise ValueError(f"d_model = {d_model} and num_heads = {num_heads}; each must be at least 1.")
+        if d_k is None and d_model % num_heads:
+            wide = -(-d_model // num_heads)
+            raise ValueError(
+                f"d_model = {d_model} is not a multiple of num_heads = {num_heads}. "
+                f"Give the heads a width: d_k={wide} makes an inner width of {num_heads * wide}, and W_o maps it back."
+            )
+        d_k = d_model // num_heads if d_k is None else d_k
+        d_v = d_k if d_v is None else d_v
+        if min(d_k, d_v) < 1:
+            raise ValueError(f"d_k = {d_k} and d_v = {d_v}; a head needs a width of at least 1.")
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(f"dropout is {dropout}; it is a probability: 0 or more, and below 1.")
+        self.d_model, self.num_heads, self.d_k, self.d_v, self.dropout = d_model, num_heads, d_k, d_v, dropout
+        self.rows = (num_heads * d_k, num_heads * d_k, num_heads * d_v)
+        self.in_proj_weight = nn.Parameter(torch.empty(sum(self.rows), d_model))
+        self.register_parameter("in_proj_bias", nn.Parameter(torch.zeros(sum(self.rows))) if bias else None)
+        self.out_proj = nn.Linear(num_heads * d_v, d_model, bias=bias)
+        self.register_buffer("gate", None, persistent=False)
+        nn.init.xavier_uniform_(
+            self.in_proj_weight
+        )  # after W_o: torch's order, so one seed gives both the same
+        if bias:
+            nn.init.zeros_(self.out_proj.bias)
+
+    def forward(
+        self,
+        query: Float[Tensor, "*batch query d_model"],
+        key: Float[Tensor, "*batch key d_model"] | None = None,
+        value: Float[Tensor, "*batch key d_model"] | None = None,
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "*batch query d_model"], Float[Tensor, "*batch head query key"] | None]:
+        """Attend from ``query`` to ``key``: ``(output, weights)``, weights None unless asked for.
+
+        ``key`` defaults to ``query`` (self-attention), ``value`` to ``key``.
+
+        ``mask`` as in ``attention.attend``: boolean, True = may look, or float, added to the scores. Its shape is
+        (query, key), or (*batch, query, key) for all heads alike, or (*batch, head, query, key); an axis may be 1.
+        A query that may look at nothing gets zeros from every head, so its output is b_o.
+
+        ``weights`` are those that were used, per head, after dropout. Unasked, they are never stored: torch's
+        ``scaled_dot_product_attention`` does the work.
+
+        Raises ``ValueError`` with both sizes where shapes don't fit, ``TypeError`` for a mask of integers.
+        """
+        if key is None and value is not None:
+            raise ValueError("value came without key; pass key as well: one key for each value.")
+        key = query if key is None else key
+        value = key if value is None else value
+        self._check(query, key, value)
+        q, k, v = self._project(query, key, value)  # (*batch, head, query | key, d_k | d_v)
+        if mask is not None:
+            mask = self._broadcastable(mask, (*q.shape[:-1], k.shape[-2])).to(
+                torch.bool if mask.dtype == torch.bool else q.dtype
+            )
+        heads, weights = _attend(q, k, v, mask, self.dropout if self.training else 0.0, need_weights)
+        if self.gate is not None:
+            heads = heads * self._gate(heads)
+        return self.out_proj(heads.transpose(-3, -2).flatten(-2)), weights  # (*batch, query, d_model)
+
+    def extra_repr(self) -> str:
+        """What ``print(module)`` shows."""
+        return f"d_model={self.d_model}, num_heads={self.num_heads}, d_k={self.d_k}, d_v={self.d_v}, dropout={self.dropout}"
+
+    @contextmanager
+    def without(self, *heads: int) -> Iterator[MultiHeadAttention]:
+        """Close these heads inside the ``with``; whatever ``gate`` was before is back after it.
+
+        Raises ``IndexError`` for a head that isn't there.
+        """
+        for head in heads:
+            if not -self.num_heads <= head < self.num_heads:
+                raise IndexError(
+                    f"head {head} of num_heads = {self.num_heads}; heads count from 0 to {self.num_heads - 1}."
+                )
+        before, weight = self.gate, self.out_proj.weight
+        shut = torch.ones(self.num_heads, dtype=weight.dtype, device=weight.device)
+        shut[list(heads)] = 0.0
+        try:
+            self.gate = shut if before is None else before * shut
+            yield self
+        finally:
+            self.gate = before
+
+    @classmethod
+    def from_torch(cls, module: nn.MultiheadAttention) -> MultiHeadAttention:
+        """A copy with the same weights, dtype, device and mode. Ours is batch first, whatever ``batch_first`` was.
+
+        Raises ``ValueError`` for what we have no place for: ``kdim``, ``vdim``, ``add_bias_kv``, ``add_zero_attn``.
+        """
+        if not module._qkv_same_embed_dim:
+            raise ValueError(
+                f"embed_dim is {module.embed_dim}, kdim {module.kdim} and vdim {module.vdim}; here all three are one "
+                "d_model. Put a Linear in front that maps keys and values to it."
+            )
+        if module.bias_k is not None or module.add_zero_attn:
+            raise ValueError(
+                "add_bias_kv and add_zero_attn add keys of their own; append those to key and value."
+            )
+        bias = module.in_proj_bias is not None
+        ours = cls(module.embed_dim, module.num_heads, bias=bias, dropout=module.dropout)
+        ours.to(module.in_proj_weight).load_state_dict(module.state_dict())
+        return ours.train(module.training)
+
+    def to_torch(self) -> nn.MultiheadAttention:
+        """The same weights as an ``nn.MultiheadAttention``, ``batch_first=True``, same dtype, device and mode.
+
+        Raises ``ValueError`` where torch has no such module: inner width ≠ d_model, d_v ≠ d_k, a gate.
+        """
+        inner = (self.num_heads * self.d_k, self.num_heads * self.d_v)
+        if inner != (self.d_model, self.d_model):
+            raise ValueError(
+                f"the inner widths num_heads · d_k and num_heads · d_v are {inner} and d_model is {self.d_model}; "
+                "nn.MultiheadAttention needs all equal. Leave d_k and d_v out."
+            )
+        if self.gate is not None:
+            raise ValueError("nn.MultiheadAttention has no gate; set gate = None first.")
+        bias = self.in_proj_bias is not None
+        theirs = nn.MultiheadAttention(
+            self.d_model, self.num_heads, dropout=self.dropout, bias=bias, batch_first=True
+        )
+        theirs.to(self.in_proj_weight).load_state_dict(self.state_dict())
+        return theirs.train(self.training)
+
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
+        """q, k, v of all heads; inputs that are one tensor share one matmul."""
+        weight, bias, rows = self.in_proj_weight, self.in_proj_bias, self.rows
+        if query is key and key is value:
+            parts = F.linear(query, weight, bias).split(rows, -1)
+        elif key is value:
+            (w_q, w_kv), (b_q, b_kv) = _cut(weight, bias, (rows[0], rows[1] + rows[2]))
+            parts = (F.linear(query, w_q, b_q), *F.linear(key, w_kv, b_kv).split(rows[1:], -1))
+        else:
+            pieces = zip((query, key, value), *_cut(weight, bias, rows), strict=True)
+            parts = [F.linear(x, w, b) for x, w, b in pieces]
+        return [x.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2) for x in parts]
+
+    def _gate(self, heads: Tensor) -> Tensor:
+        gate, batch = self.gate, tuple(heads.shape[:-3])
+        if gate.shape[-1:] != (self.num_heads,) or tuple(gate.shape[:-1]) not in ((), batch):
+            raise ValueError(
+                f"the gate has shape {tuple(gate.shape)}; num_heads = {self.num_heads} and the batch is {batch}. "
+                f"Give it shape {(self.num_heads,)} or {(*batch, self.num_heads)}."
+            )
+        return gate.to(heads.dtype)[..., None, None]
+
+    def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            if x.dim() < 2:
+                raise ValueError(f"{name} has shape {tuple(x.shape)}; it needs (*batch, position, d_model).")
+            if x.shape[-1] != self.d_model:
+                raise ValueError(
+                    f"{name} is {x.shape[-1]} wide and d_model is {self.d_model}. "
+                    f"Build the module with d_model={x.shape[-1]}, or project {name} first."
+                )
+            if x.shape[:-2] != query.shape[:-2]:
+                raise ValueError(
+                    f"query has batch {tuple(query.shape[:-2])} and {name} has {tuple(x.shape[:-2])}. "
+                    f"Give both the same; {name}.expand(...) repeats one without copying."
+                )
+        if key.shape[-2] != value.shape[-2]:
+            raise ValueError(
+                f"key has {key.shape[-2]} positions and value has {value.shape[-2]}; each key needs one value. "
+                "Take both from the same sequence."
+            )
+
+    @staticmethod
+    def _broadcastable(mask: Tensor, scores: tuple[int, ...]) -> Tensor:
+        """The mask with a head axis where it lacks one; the scores are (*batch, head, query, key)."""
+        if mask.dtype != torch.bool and not mask.is_floating_point():
+            raise TypeError(
+                f"the mask holds {mask.dtype}, which could mean a switch or a number to add. "
+                "Write mask.bool() for True = may look, or give a float mask to add."
+            )
+        full = mask.unsqueeze(-3) if 3 <= mask.dim() < len(scores) else mask
+        sizes = tuple(full.shape)[::-1]
+        if not 2 <= len(sizes) <= len(scores) or any(
+            m not in (1, s) for m, s in zip(sizes, scores[::-1], strict=False)
+        ):
+            raise ValueError(
+                f"the mask has shape {tuple(mask.shape)} and the scores (*batch, head, query, key) = {scores}. "
+                "Give (query, key), (*batch, query, key) or (*batch, head, query, key); an axis may be 1: "
+                "a mask of keys per sample is mask[:, None, :]."
+            )
+        return full
+
+
+def _cut(weight: Tensor, bias: Tensor | None, rows: tuple[int, ...]) -> tuple[tuple, tuple]:
+    return weight.split(rows), (None,) * len(rows) if bias is None else bias.split(rows)
+
+
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """``attention.attend`` with dropout, and with as few walks over the scores as will do."""
+    blind = None
+    if mask is not None:  # open blind rows, which are 0/0, and empty them at the end
+        shut = ~mask if mask.dtype == torch.bool else mask == -torch.inf
+        blind = shut.all(-1, keepdim=True)
+        mask = mask | blind if mask.dtype == torch.bool else mask.masked_fill(blind, 0.0)
+    if not need_weights:
+        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+        return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
+    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)  # scaling q is less work than scaling scores
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+    weights = scores.softmax(-1)
+    if blind is not None:
+        weights = weights.masked_fill(blind, 0.0)
+    if dropout:
+        weights = F.dropout(weights, dropout)
+    return weights @ v, weights
