@@ -1,0 +1,141 @@
+"""What a leak probe found: a number, the pairs, and words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import NamedTuple
+
+import torch
+
+from mha_teach.shapes import Bool, Float, Tensor
+
+WORDS = {
+    "causal": ("position", "Causal leak", "No causal leak"),
+    "batch": ("sample", "Batch leak", "No batch leak"),
+}
+NOTES = {
+    "batch_norm": "Batch norm in training mode mixes samples and positions by design. It ran on running "
+    "statistics here and does not count as a leak; in eval mode the mixing stops.",
+    "random": "The module draws at random, as dropout in training mode does{kinds}. The draws were held fixed, "
+    "so they are no leak; a pair that they drop is not seen: probe in eval mode too.",
+    "unsteady": "The module is not deterministic: equal inputs gave outputs that differ by {noise:.1e} of the largest. "
+    "That is no leak. Only the gradient was read, so a path without gradient is not seen.",
+    "not_finite": "The output holds NaN or infinity before anything is changed: look for a row that is fully masked. "
+    "Gradients were not read.",
+    "nan_gradient": "Some gradients are NaN and were left out: look for a row that is fully masked.",
+    "no_gradient": "No gradient reaches the input, so only the perturbation speaks.",
+    "sampled": "{most} of {size} places were tested, evenly chosen: raise `most` to test all.",
+    "silent": "No output reads any other position. If this is attention, heads may be attending to heads: "
+    "a forgotten transpose.",
+    "hidden": "Some pairs show only by perturbation: a path without gradient (detach, argmax, ids, .data).",
+    "nothing": "Neither method could run, so nothing is known.",
+}
+METHODS = {"gradient": "gradient", "perturbation": "perturbation"}
+
+
+class Pair(NamedTuple):
+    """One forbidden dependence; strengths are relative to the strongest dependence anywhere (0 to 1)."""
+
+    output: int
+    input: int
+    name: str
+    gradient: float
+    perturbation: float
+
+    @property
+    def strength(self) -> float:
+        return max(self.gradient, self.perturbation)
+
+
+@dataclass(frozen=True, eq=False)
+class Leak:
+    """The finding of a leak probe. True in a condition when there is a leak: ``assert not causal_leak(…)``.
+
+    ``pairs``: forbidden dependences, strongest first. ``allowed``, ``gradient`` and ``perturbation``: one matrix
+    (output, input) per input, strengths from 0 to 1 relative to the strongest dependence anywhere; a method that
+    could not run is absent from ``methods``. ``silent``: no output reads another place. ``notes``: what else was met.
+    """
+
+    kind: str
+    pairs: tuple[Pair, ...]
+    methods: tuple[str, ...]
+    allowed: dict[str, Bool[Tensor, "output input"]] = field(repr=False)
+    gradient: dict[str, Float[Tensor, "output input"]] = field(repr=False)
+    perturbation: dict[str, Float[Tensor, "output input"]] = field(repr=False)
+    silent: bool
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, kind, allowed, gradient, changes, tolerance, floor, notes) -> Leak:
+        """From raw dependences: below ``tolerance`` · peak (gradient) or ``floor`` (perturbation) is none."""
+        peak = max((float(m.max()) for m in (gradient or {}).values()), default=0.0)
+        slopes, moves = _scaled(gradient, tolerance * peak, allowed), _scaled(changes, floor, allowed)
+        pairs, silent = [], True
+        for name, may in allowed.items():
+            either = (slopes[name] > 0) | (moves[name] > 0)
+            for i, j in (either & ~may).nonzero().tolist():
+                pairs.append(Pair(i, j, name, float(slopes[name][i, j]), float(moves[name][i, j])))
+            silent &= not bool((either & ~torch.eye(*may.shape, dtype=torch.bool)).any())
+        methods = tuple(
+            m for m, ran in (("gradient", gradient), ("perturbation", changes)) if ran is not None
+        )
+        if not methods:
+            notes += (NOTES["nothing"],)
+        elif silent and kind == "causal":
+            notes += (NOTES["silent"],)
+        if len(methods) == 2 and any(p.gradient == 0 for p in pairs):
+            notes += (NOTES["hidden"],)
+        pairs.sort(key=lambda p: (-p.strength, p.output, p.input))
+        return cls(kind, tuple(pairs), methods, allowed, slopes, moves, silent and bool(methods), notes)
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs)
+
+    @property
+    def number(self) -> float:
+        """The strongest forbidden dependence over the strongest of all: 0 none, 1 as strong as anything seen."""
+        return max((pair.strength for pair in self.pairs), default=0.0)
+
+    @property
+    def forbidden(self) -> int:
+        """How many pairs must not depend."""
+        return sum(int((~may).sum()) for may in self.allowed.values())
+
+    def __str__(self) -> str:
+        place, found, clear = WORDS[self.kind]
+        by = " and ".join(METHODS[m] for m in self.methods) or "nothing"
+        if not self.pairs:
+            return "\n".join([f"{clear} in {self.forbidden} forbidden pairs, by {by}.", *self.notes])
+        top = self.pairs[0]
+        counts = ", ".join(
+            f"{sum(getattr(p, m) > 0 for p in self.pairs)} by {METHODS[m]}" for m in self.methods
+        )
+        source = "input" if top.name == "input" else f"{top.name} input"
+        lines = [
+            f"{found}: {len(self.pairs)} of {self.forbidden} forbidden pairs ({counts}).",
+            f"The strongest: the output at {place} {top.output} depends on the {source} at {place} {top.input}, "
+            f"{top.strength:.2g} of the strongest dependence anywhere.",
+        ]
+        return "\n".join([*lines, *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        first, *rest = str(self).split("\n")
+        lines = "".join(f"<p>{escape(line)}</p>" for line in rest)
+        rows = "".join(
+            f"<tr><td>{p.output}</td><td>{escape(p.name)} {p.input}</td><td>{p.gradient:.2g}</td><td>{p.perturbation:.2g}</td></tr>"
+            for p in self.pairs[:6]
+        )
+        head = "<tr><th>output</th><th>depends on</th><th>gradient</th><th>perturbation</th></tr>"
+        table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
+        return f"<div><p><strong>{escape(first)}</strong></p>{lines}{table}</div>"
+
+
+def _scaled(raw: dict[str, Tensor] | None, floor: float, allowed: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Strengths from 0 to 1: what is not above ``floor`` is 0, an infinite change is 1."""
+    if raw is None:
+        return {name: torch.zeros(may.shape, dtype=torch.float64) for name, may in allowed.items()}
+    peak = max((float(m[m.isfinite()].max()) for m in raw.values() if m.isfinite().any()), default=0.0) or 1.0
+    return {name: torch.where(m > floor, (m / peak).clamp(max=1.0), 0.0) for name, m in raw.items()}
