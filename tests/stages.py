@@ -84,7 +84,7 @@ def pytest(name: str, environment: Path, *arguments: object, **variables: str) -
     report.unlink(missing_ok=True)
     workers = ["-n", "2", "--dist", "loadscope", f"--junitxml={report}", "-p", "no:cacheprovider"]
     python = bootstrap.tool(environment, "python")
-    command = [python, "-m", "pytest", "-q", *workers, *arguments]
+    command = [python, "-m", "pytest", "-q", "--durations=12", *workers, *arguments]
     return from_junit(report, bootstrap.run(*command, OMP_NUM_THREADS="1", **variables))
 
 
