@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+NAMES = ("look_up", "head_splitter", "saturation")
 # One move of a slider: the time its handlers take, and the time until the second frame is drawn.
 MOVE = """async ([name, count]) => {
   const root = document.querySelector(`[data-widget=${name}]`), sliders = [...root.querySelectorAll("input[type=range]:enabled")];
@@ -59,17 +60,17 @@ def spread(times: list[float]) -> str:
 
 def on_the_page(browser: object) -> None:
     """Handler and draw, and input to the second frame, without a kernel."""
-    from mha_teach.widgets import HeadSplitter, Saturation, static_bundle
+    from mha_teach.widgets import HeadSplitter, LookUp, Saturation, static_bundle
 
     with tempfile.TemporaryDirectory() as folder:
         page_file = Path(folder) / "page.html"
-        blocks = HeadSplitter().html() + Saturation().html()
+        blocks = LookUp().html() + HeadSplitter().html() + Saturation().html()
         page_file.write_text(
             f"<!doctype html><meta charset=utf-8>{blocks}<script>{static_bundle()}</script>", "utf-8"
         )
         page = browser.new_page(viewport={"width": 900, "height": 1000})
         page.goto(page_file.as_uri())
-        for name in ("head_splitter", "saturation"):
+        for name in NAMES:
             page.evaluate(MOVE, [name, 40])
             handler, frames = page.evaluate(MOVE, [name, 200])
             print(f"{name:14} page   handler and draw      {spread(handler)}")
@@ -83,10 +84,10 @@ def in_jupyterlab(browser: object) -> None:
     import test_jupyterlab as driven
 
     with tempfile.TemporaryDirectory() as folder, driven.serve(Path(folder)) as address:
-        page = browser.new_page(viewport={"width": 1300, "height": 1800})
+        page = browser.new_page(viewport={"width": 1300, "height": 3600})
         driven.run_all(page, address)
         time.sleep(2)
-        for which, name in enumerate(("head_splitter", "saturation")):
+        for which, name in enumerate(NAMES):
             page.evaluate(TRIP, [which, 5])
             print(f"{name:14} kernel round trip          {spread(page.evaluate(TRIP, [which, 40]))}")
         page.close()

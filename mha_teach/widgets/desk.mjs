@@ -1,4 +1,4 @@
-// The desk of a widget: controls bound to a model, complaints, keyboard. Joined behind core.mjs.
+// The desk of a widget: controls bound to a model, complaints, keyboard, and its two kinds of tables. Joined behind core.mjs.
 
 // Binds a view to its model. `problem(choices, limits, words)` gives null or [field, sentence]; a refused value never reaches the model.
 export function desk({ model, el, names, problem }) {
@@ -68,5 +68,30 @@ export function ledger(words) {
     }
     rows.forEach(([, ...cells], at) => cells.forEach((text, k) => tell(body.rows[at].cells[k + 1], text)));
   };
+  return { node, show };
+}
+
+// A table whose cells are bars: rows of [name, {share, mark}, …]. Nodes are kept, so that bars can glide.
+export function bars(head) {
+  const top = make("tr"), body = make("tbody"), stale = changes();
+  const node = make("table", { class: "mha-bars" }, make("thead", {}, top), body);
+  const cell = () => make("td", {}, make("span", { class: "mha-mark" }), make("span", { class: "mha-value" }), make("span", { class: "mha-bar" }));
+  const show = (head, rows) => {
+    if (stale("head", head.join())) top.replaceChildren(...head.map((c) => make("th", { scope: "col" }, c)));
+    while (body.rows.length > rows.length) body.lastChild.remove();
+    while (body.rows.length < rows.length) body.append(make("tr", {}, make("th", { scope: "row" }), ...rows[0].slice(1).map(cell)));
+    rows.forEach(([name, ...cells], at) => {
+      const [first, ...rest] = body.rows[at].children;
+      tell(first, name);
+      cells.forEach(({ share, mark }, k) => {
+        const [sign, value, bar] = rest[k].children;
+        tell(sign, mark);
+        // Cut, not resized: a bar that changes its width lays the whole table out anew, at every frame of its glide.
+        bar.style.clipPath = `inset(0 ${(100 * Math.min(0.99, 1 - share)).toFixed(1)}% 0 0)`;
+        tell(value, share.toFixed(2));
+      });
+    });
+  };
+  show(head, []);
   return { node, show };
 }

@@ -26,7 +26,7 @@ export default {
     const crowded = () => fill(words.all_others, { m: model.get("others") });
     const map = panel({ drawing: plane, words, table: () => [[words.word, words.key, words.score, words.weight], ...rows(), ...(model.get("others") ? [[crowded(), "0, 0", "0", digits(state.crowd)]] : [])] });
     const shares = panel({ drawing: got.node, words });
-    root.append(make("div", { class: "mha-panels" }, map.node, shares.node, counts.node), board.timed);
+    root.append(make("div", { class: "mha-panels" }, map.node, make("div", { class: "mha-stack" }, shares.node, counts.node)), board.timed);
 
     const follow = (event) => {
       const box = plane.getBoundingClientRect(), scale = SIDE / box.width / UNIT;

@@ -1,6 +1,6 @@
 // The view of saturation; its arithmetic stands in saturation_math.mjs.
 
-const EDGE = 6, BINS = 48, W = 360, H = 190, LEFT = 34, BOTTOM = 26;
+const EDGE = 6, BINS = 48, W = 300, H = 180, LEFT = 34, BOTTOM = 28;
 
 // Axes with a few labelled ticks (`place` from 0 to 1), drawn once, and a group in front of them for what moves.
 function axes(svg, ticks, title, down = []) {
