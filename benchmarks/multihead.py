@@ -1,8 +1,8 @@
 """Is our ``MultiHeadAttention`` as fast as ``nn.MultiheadAttention`` with the same weights?
 
 Self-attention at d_model 512, with and without per-head weights, forward (no gradient, eval) and forward + backward.
-The two take turns in one run, the order turns round every round, and each row is a ratio of medians: below 1, ours
-is faster. Peak memory is the growth of the process's resident peak in a fresh process for each contender.
+The two take turns in one run, the order turns round every round, and each row is a ratio of median CPU seconds: below 1,
+ours is faster. Peak memory is the growth of the process's resident peak in a fresh process for each contender.
 
     python benchmarks/multihead.py [--rounds 9] [--threads 1] [--only 4x128 ...] [--heads 1 8 32] [--memory] [--json FILE]
 """
@@ -52,14 +52,14 @@ def contenders(
 
 
 def race(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
-    """Median seconds of each, taking turns."""
+    """Median CPU seconds of each, taking turns: other work on the machine disturbs them less than it disturbs a clock."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(rounds + 1):
         for name in list(calls) if turn % 2 else reversed(calls):
-            began = time.perf_counter()
+            began = time.process_time()
             calls[name]()
             if turn:  # the first round warms up
-                times[name].append(time.perf_counter() - began)
+                times[name].append(time.process_time() - began)
     return {name: statistics.median(each) for name, each in times.items()}
 
 

@@ -255,9 +255,19 @@ def _attend(
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)  # scaling q is less work than scaling scores
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
-    weights = scores.softmax(-1)
+    weights = _softmax(scores)
     if blind is not None:
         weights = weights.masked_fill(blind, 0.0)
     if dropout:
         weights = F.dropout(weights, dropout)
     return weights @ v, weights
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    """Softmax over the keys; without gradients it overwrites the scores, for fresh memory costs more than the sums."""
+    if not torch.is_grad_enabled() and scores.device.type == "cpu" and not torch.compiler.is_compiling():
+        try:
+            return torch.softmax(scores, -1, out=scores)
+        except RuntimeError:  # vmap and forward-mode derivatives know no out=
+            pass
+    return scores.softmax(-1)
