@@ -71,7 +71,7 @@ export function ledger(words) {
   return { node, show };
 }
 
-// A table whose cells are bars: rows of [name, {share, mark}, …]. Nodes are kept, so that bars can glide.
+// A table whose cells are bars: rows of [name, {share, mark}, …]. Nodes are kept: new ones cost a layout.
 export function bars(head) {
   const top = make("tr"), body = make("tbody"), stale = changes();
   const node = make("table", { class: "mha-bars" }, make("thead", {}, top), body);
@@ -86,7 +86,7 @@ export function bars(head) {
       cells.forEach(({ share, mark }, k) => {
         const [sign, value, bar] = rest[k].children;
         tell(sign, mark);
-        // Cut, not resized: a bar that changes its width lays the whole table out anew, at every frame of its glide.
+        // Cut, not resized, and without a glide: a new width lays the whole table out anew, a glide doubles the time of a move.
         bar.style.clipPath = `inset(0 ${(100 * Math.min(0.99, 1 - share)).toFixed(1)}% 0 0)`;
         tell(value, share.toFixed(2));
       });
