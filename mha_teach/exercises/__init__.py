@@ -24,10 +24,11 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from mha_teach.exercises.compare import Difference, describe, same
+from mha_teach.exercises.compare import Difference, Misfit, describe, same
 from mha_teach.exercises.draw import Draw
+from mha_teach.exercises.formula import evaluate
 from mha_teach.exercises.model import Exercise, Mutant
-from mha_teach.exercises.points import Point, evaluate, expression, value
+from mha_teach.exercises.points import Point, expression, value
 from mha_teach.exercises.verdict import PointResult, Verdict
 from mha_teach.exercises.wording import say
 
@@ -35,6 +36,7 @@ __all__ = [
     "Difference",
     "Draw",
     "Exercise",
+    "Misfit",
     "Mutant",
     "Point",
     "PointResult",

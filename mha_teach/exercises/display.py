@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from mha_teach.exercises.verdict import PointResult, Verdict
 from mha_teach.exercises.wording import say
 
 _MARK = {"passed": "✓", "failed": "✗", "error": "✗", "timeout": "✗", "not run": "·"}
+
+
+_SIGNS = {
+    "cdot": "·",
+    "times": "×",
+    "sum": "Σ",
+    "partial": "∂",
+    "delta": "δ",
+    "rho": "ρ",
+    "sigma": "σ",
+    "sqrt": "√",
+    "infty": "∞",
+    "ln": "ln ",
+    "log": "log ",
+}
+
+
+def plain(markdown: str) -> str:
+    """Markdown of a hint with its TeX in ordinary signs: a verdict is read where nothing sets mathematics."""
+
+    def tex(match: re.Match) -> str:
+        found = re.sub(r"\\(?:text|mathrm|mathbf)\{([^{}]*)\}", r"\1", match[1])
+        found = re.sub(r"\\frac\s*(\d)\s*(\d)", r"\1/\2", found)
+        found = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)", found)
+        found = re.sub(r"\\([a-z]+)", lambda command: _SIGNS.get(command[1], command[1]), found)
+        found = re.sub(r"√\{(\w+)\}", r"√\1", found).replace("√{", "√(")
+        found = re.sub(r"([_^])\{(\w+)\}", r"\1\2", found).replace("{", "(").replace("}", ")")
+        found = re.sub(r"(∂) |(ln|log) (?=\()", lambda m: m[1] or m[2], found)
+        return found.replace("^2", "²").replace("^3", "³").replace("^4", "⁴")
+
+    return re.sub(r"\$([^$`]+)\$", tex, markdown)
+
+
+def _marked_up(markdown: str) -> str:
+    """The same as escaped HTML, with code in backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(plain(markdown)))
 
 
 def headline(verdict: Verdict) -> str:
@@ -28,7 +65,7 @@ def text(verdict: Verdict) -> str:
         lines.append("  " + say("diagnosis", name=verdict.diagnosis, words=verdict.words).rstrip())
     lines += [f"  {note}" for note in verdict.notes]
     if verdict.hint:
-        lines.append("  " + say("hint", hint=verdict.hint))
+        lines.append("  " + say("hint", hint=plain(verdict.hint)))
     return "\n".join(lines)
 
 
@@ -55,7 +92,7 @@ def html(verdict: Verdict) -> str:
         parts.append(f'<p class="mha-diagnosis">{escape(words)}</p>')
     parts += [f'<p class="mha-note">{escape(note)}</p>' for note in verdict.notes]
     if verdict.hint:
-        parts.append(f'<p class="mha-hint">{escape(say("hint", hint=verdict.hint))}</p>')
+        parts.append(f'<p class="mha-hint">{_marked_up(say("hint", hint=verdict.hint))}</p>')
     return f'<div class="mha-verdict mha-{state}">{"".join(parts)}</div>'
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import math
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,8 +9,10 @@ from functools import partial
 import numpy as np
 import torch
 
-from mha_teach.exercises.compare import Difference, same
+from mha_teach.exercises import formula
+from mha_teach.exercises.compare import Difference, Misfit, describe, same
 from mha_teach.exercises.draw import Draw
+from mha_teach.exercises.formula import evaluate  # noqa: F401
 from mha_teach.exercises.wording import say
 
 
@@ -29,7 +28,7 @@ class Point:
     compared (by default it calls the answer); ``expected`` is that value, or ``None`` for "whatever the
     solution gives"; ``compare(expected, got)`` returns ``None`` or a :class:`Difference`. ``arguments`` names
     the inputs for messages. ``alone`` says that some mutant fails at this point only, which a test demands.
-    ``reveal`` shows the expected value; recall and derive points keep it to themselves.
+    ``reveal`` shows the expected value; recall and derive points keep it to themselves. ``shown`` lists the inputs.
     Where a cell defines several names, ``answer`` is the tuple of their values.
     """
 
@@ -43,6 +42,7 @@ class Point:
     weight: float = 1.0
     alone: bool = True
     reveal: bool = True
+    shown: bool = True
 
 
 def value(
@@ -50,15 +50,16 @@ def value(
 ) -> Point:
     """A recall point: the answer itself is a number, a word, or a list of them.
 
-    Where the cell defines several names, ``part`` says which of them this point looks at.
+    Where the cell defines several names, ``part`` says which of them this point looks at. Numbers may come as text.
     """
 
     def measure(answer: object) -> object:
         answer = answer if part is None else answer[part]
-        many = isinstance(expected, (list, tuple)) and isinstance(
-            answer, (list, tuple, torch.Tensor, np.ndarray)
-        )
-        return list(answer.tolist() if hasattr(answer, "tolist") else answer) if many else answer
+        if isinstance(expected, (list, tuple)):
+            if isinstance(answer, (torch.Tensor, np.ndarray)):
+                answer = answer.reshape(-1).tolist()
+            return [formula.number(one) for one in answer] if isinstance(answer, (list, tuple)) else answer
+        return answer if isinstance(expected, str) else formula.number(answer)
 
     compare = partial(same, atol=atol, rtol=0.0)
     return Point(
@@ -87,58 +88,32 @@ def expression(
     def inputs(draw: Draw) -> tuple:
         return ([{n: draw.uniform(*ranges[n]) for n in ranges} for _ in range(draws)],)
 
-    def measure(answer: object, where: list[dict[str, float]]) -> list[float]:
+    def measure(answer: object, where: list[dict[str, float]]) -> dict[str, object]:
         answer = answer if part is None else answer[part]
-        if isinstance(answer, str):
-            return [evaluate(answer, point) for point in where]
-        return [float(answer(**point)) for point in where] if callable(answer) else [answer] * len(where)
+        return {formula.place(point): formula.at(answer, point) for point in where}
 
-    compare = partial(same, atol=1e-9, rtol=1e-6, parts=[say("answer")] * draws)
-    return Point(name, message, inputs, measure, **{"compare": compare, "reveal": False, **options})
-
-
-_BINARY = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
-_FUNCTIONS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs, "min": min, "max": max}
+    compare = partial(same, atol=1e-9, rtol=1e-6)
+    return Point(
+        name, message, inputs, measure, **{"compare": compare, "reveal": False, "shown": False, **options}
+    )
 
 
-def evaluate(text: str, names: dict[str, float]) -> float:
-    """The value of a formula of ``+ - * / **``, brackets, ``sqrt exp log abs min max``, ``pi``, numbers and ``names``.
+def part_of(found: object, index: int, names: tuple[str, ...]) -> object:
+    """Part ``index`` of what an answer returned, which must be a tuple or list of the parts ``names``.
 
-    The text is parsed, never run as code. Raises ``ValueError`` with the reason where it can't be read.
+    Without this, an answer that forgets its ``return``, or returns one tensor, would fail with an error about
+    indexing, or would have its first row taken for its first part.
     """
+    if isinstance(found, (tuple, list)) and len(found) == len(names):
+        return found[index]
+    raise Misfit(
+        say("pair", count=len(names), names=", ".join(names))
+        + (f", but it {say('nothing')}" if found is None else say("no pair", got=describe(found)))
+    )
 
-    def walk(node: ast.AST) -> float:
-        match node:
-            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return float(number)
-            case ast.Name(id=name):
-                if name in names or name == "pi":
-                    return float(names.get(name, math.pi))
-                known = ", ".join(names)
-                raise ValueError(f"the name {name!r} has no meaning here, the names are {known}")
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                return _BINARY[type(op)](walk(left), walk(right))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -walk(operand)
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return walk(operand)
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-                return float(_FUNCTIONS[name](*map(walk, args)))
-        raise ValueError(f"{ast.unparse(node)[:40]!r} is not allowed in a formula")
 
-    try:
-        if len(text) > 500:
-            raise ValueError("it is longer than 500 characters")
-        number = walk(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
-        if isinstance(number, complex):
-            raise ValueError("its value is not a real number")  # noqa: TRY004
-        return number
-    except (ValueError, ArithmeticError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        why = error.msg if isinstance(error, SyntaxError) else error
-        raise ValueError(say("expression", text=text[:80], why=why)) from None
+def gradients(output: object, leaves: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """The gradients of the sum of ``output`` squared; zeros for a leaf that nothing reaches."""
+    if not isinstance(output, torch.Tensor) or not output.requires_grad:
+        raise Misfit(say("no gradient"))
+    return torch.autograd.grad(output.pow(2).sum(), leaves, allow_unused=True, materialize_grads=True)

@@ -9,15 +9,21 @@ import signal
 import sys
 import threading
 import traceback
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from mha_teach.exercises import settings
+from mha_teach.exercises.compare import Misfit, type_name
 from mha_teach.exercises.wording import say
 
 KEPT = 300  # characters of printed output that a check keeps
+LONG = 100_000  # no right answer has as many parts; copying more only takes time
+STUBBORN = 5  # rings that an answer may swallow before they come fast
+_OURS = (__file__, contextlib.__file__)
 _PACKAGES = (str(Path(__file__).parent.parent), str(Path(torch.__file__).parent))
 
 
@@ -33,6 +39,7 @@ class Outcome:
     error: str = ""
     line: str = ""
     kind: str = ""  # name of the error's class
+    misfit: bool = False  # the error is a sentence of ours about the answer's form
     timeout: bool = False
     changed: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
@@ -44,15 +51,22 @@ def call(function: Callable, answer: object, arguments: tuple, names: tuple, sec
     """``function(answer, *arguments)`` on copies of the arguments, with output caught and time limited."""
     given, kept = copy(arguments), copy(arguments)
     outcome, printed = Outcome(), _Sink()
-    with _settings_kept(outcome), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with (
+        settings.kept() as changed,
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+    ):
         try:
             with time_limit(seconds):
                 outcome.value = copy(function(answer, *given))
         except TimeUp:
             outcome.timeout = True
-        except (Exception, SystemExit) as error:  # noqa: BLE001  KeyboardInterrupt is the reader's own wish
-            outcome.kind = type(error).__name__
+        except KeyboardInterrupt:  # the reader's own wish
+            raise
+        except BaseException as error:  # noqa: BLE001
+            outcome.kind, outcome.misfit = type_name(error), isinstance(error, Misfit)
             outcome.error, outcome.line = _explain(error)
+    outcome.settings = tuple(changed)
     outcome.printed, outcome.output = printed.count, printed.getvalue()
     labels = [*names, *(f"number {i + 1}" for i in range(len(names), len(given)))]
     outcome.changed = tuple(n for n, a, b in zip(labels, given, kept, strict=False) if not _unchanged(a, b))
@@ -63,9 +77,9 @@ def copy(value: object) -> object:
     """A deep copy of tensors in tuples, lists and dicts; requires_grad is kept, everything else is passed on."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone().requires_grad_(value.requires_grad)
-    if type(value) in (tuple, list):
+    if type(value) in (tuple, list) and len(value) < LONG:
         return type(value)(copy(item) for item in value)
-    if type(value) is dict:
+    if type(value) is dict and len(value) < LONG:
         return {key: copy(item) for key, item in value.items()}
     return value
 
@@ -85,11 +99,17 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
-    running = [True]
+    running, rings = [True], [0]
 
-    def ring(*_: object) -> None:
-        if running:
-            raise TimeUp
+    def ring(_: int, frame: types.FrameType | None) -> None:
+        if not running or (frame and frame.f_code.co_filename in _OURS):
+            return  # never in the middle of putting things back
+        rings[0] += 1
+        if rings[0] == STUBBORN:
+            # ``while True`` round ``try … except: pass`` swallows each ring, unless one comes while another is
+            # being swallowed.
+            signal.setitimer(signal.ITIMER_REAL, 2e-5, 2e-5)
+        raise TimeUp
 
     before = signal.signal(signal.SIGALRM, ring)
     # It rings again and again: a bare ``except:`` inside an endless loop swallows the first rings.
@@ -97,11 +117,9 @@ def time_limit(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        try:
-            running.clear()
-        finally:  # even if it rings right here
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+        running.clear()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class _Sink(io.TextIOBase):
@@ -123,38 +141,14 @@ class _Sink(io.TextIOBase):
         return self._kept
 
 
-@contextlib.contextmanager
-def _settings_kept(outcome: Outcome) -> Iterator[None]:
-    """Chance, gradient mode, default dtype and thread count are as before afterwards; changes are reported."""
-    random = torch.get_rng_state()
-    before = _settings()
-    torch.manual_seed(0)
-    torch.set_grad_enabled(True)
-    try:
-        yield
-    finally:
-        after = {**_settings(), "grad mode": before["grad mode"]}
-        outcome.settings = tuple(name for name in before if before[name] != after[name])
-        torch.set_default_dtype(before["default dtype"])
-        if "threads" in outcome.settings:
-            torch.set_num_threads(before["threads"])
-        torch.set_grad_enabled(before["grad mode"])
-        torch.set_rng_state(random)
-
-
-def _settings() -> dict[str, object]:
-    return {
-        "default dtype": torch.get_default_dtype(),
-        "grad mode": torch.is_grad_enabled(),
-        "threads": torch.get_num_threads(),
-    }
-
-
 def _unchanged(left: object, right: object) -> bool:
     if isinstance(left, torch.Tensor):
-        return left.shape == right.shape and torch.equal(
-            left.detach().nan_to_num(), right.detach().nan_to_num()
-        )
+        try:
+            return left.shape == right.shape and torch.equal(
+                left.detach().nan_to_num(), right.detach().nan_to_num()
+            )
+        except (RuntimeError, NotImplementedError):  # it was resized, or lost its data
+            return False
     if type(left) in (tuple, list):
         return len(left) == len(right) and all(map(_unchanged, left, right))
     return True
@@ -166,7 +160,9 @@ def _explain(error: BaseException) -> tuple[str, str]:
         text = " ".join(str(error).split())
     except Exception:  # noqa: BLE001  an exception may have a broken __str__
         text = ""
-    message = f"{type(error).__name__}: {text}"[:400].rstrip(": ")
+    if isinstance(error, Misfit):
+        return text[:400], ""
+    message = f"{type_name(error)}: {text}"[:400].rstrip(": ")
     own = [f for f in traceback.extract_tb(error.__traceback__) if _is_students(f.filename)]
     if isinstance(error, SyntaxError) or not own:
         return message, ""

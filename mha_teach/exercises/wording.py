@@ -20,7 +20,7 @@ WORDING = {
     "diagnosis": "This looks like: {name}. {words}",
     "hint": "Next hint: {hint}",
     "line": "line {number}: {source}",
-    "printed": "It printed {count:,} characters; the check keeps the first {kept:,}.",
+    "printed": "It printed {count:,} characters, which are not shown here.",
     "changed": "It changes its argument {names}. Whoever calls it still needs that value: work on a copy.",
     "global": "It changes a setting of torch for everything that follows: {names}. The check has put it back.",
     "no limit": "No time limit holds here: this is not the main thread, or the system has no alarm clock.",
@@ -38,6 +38,24 @@ WORDING = {
     "count": "This check takes {wanted} value(s) from the cell above: {names}. It got {got}.",
     "unknown": "There is no exercise {id!r}. Known here: {known}.",
     "expression": "{text!r} can't be read as a formula: {why}.",
+    "name": "the name {name!r} has no meaning here, the names are {known}",
+    "no names": "none",
+    "part": "{part!r} is not allowed in a formula",
+    "product": "{part!r} calls something that is no function; every product needs its *",
+    "long": "it is longer than 500 characters",
+    "complex": "its value is not a real number",
+    "syntax": "a sign, a bracket or a name is out of place, and every product needs its *",
+    "names": "The arguments of your function must be called {names}.",
+    "pair": "It must return {count} things, {names}",
+    "no pair": ", and it returned {got}.",
+    "no gradient": "No gradient reaches the inputs: something on the way is detached, or made anew by "
+    "torch.tensor, numpy or no_grad.",
+    "at": "at",
+    "meta": "without data",
+    "sparse": "sparse",
+    "odd tensor": "an unusual kind of tensor",
+    "huge": "a number of more than 60 digits",
+    "strange": "is {got}, which can't be compared",
 }
 
 
