@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from mha_teach.shapes import Bool, Float, Int, Tensor
+from mha_teach.shapes import Float, Int, Tensor
 
 LABELS = ("batch", "role", "position", "head", "dim")
 
@@ -119,14 +119,14 @@ class Origin:
     dim: Int[Tensor, "*out"]
 
     def at(self, *index: int) -> str:
-        """The number at ``index`` in words."""
+        """The number at ``index``, in words."""
         return ", ".join(f"{name} {int(getattr(self, name)[index])}" for name in LABELS if name != "role")
 
     def misplaced(self, axes: str = "batch head position dim") -> dict[str, float]:
         """For each named axis of the output, the share of numbers that lie at an index unlike their own label.
 
-        All 0.0 means that the path is right. Names: batch, role, position, head, dim, or ``_`` for an axis to skip.
-        Raises ``ValueError`` for other names or another number of axes.
+        All 0.0: the path is right. ``axes`` names batch, role, position, head, dim, or ``_`` for an axis to skip;
+        raises ``ValueError`` for other names or another number of axes.
         """
         names = axes.split()
         if len(names) != self.batch.ndim or set(names) - {*LABELS, "_"}:
@@ -167,8 +167,7 @@ def trace_origin(
             f"sizes {dict(zip(LABELS, sizes, strict=True))} must be positive, and roles 1 when split"
         )
     grid = torch.arange(torch.Size(sizes).numel()).view(sizes)  # in the order of LABELS
-    start = grid[:, 0].transpose(1, 2) if split else grid.transpose(1, 2).flatten(2)
-    start = start.contiguous()
+    start = (grid[:, 0].transpose(1, 2) if split else grid.transpose(1, 2).flatten(2)).contiguous()
     first, second = function(start), function(-(start**2) - 7)
     if isinstance(first, (tuple, list)):
         return tuple(_origin(a, b, sizes) for a, b in zip(first, second, strict=True))

@@ -18,10 +18,9 @@ def causal_leak(
     key: Tensor | None = None,
     value: Tensor | None = None,
     *,
-    batch_axis: int = 0,
     position_axis: int | None = None,
     offset: int = 0,
-    most: int = 64,
+    most: int = 24,
     tolerance: float | None = None,
     seed: int = 0,
     **options: object,
@@ -64,7 +63,7 @@ def batch_leak(
     value: Tensor | None = None,
     *,
     batch_axis: int = 0,
-    most: int = 64,
+    most: int = 24,
     tolerance: float | None = None,
     seed: int = 0,
     **options: object,
@@ -218,5 +217,5 @@ def _difference(a: Tensor, b: Tensor) -> Tensor:
     return torch.where(same, 0.0, (a - b).abs().nan_to_num(torch.inf))
 
 
-def _along(x: Tensor, axis: int) -> Float[Tensor, "slice"]:
+def _along(x: Tensor, axis: int) -> Float[Tensor, "*place"]:
     return x.detach().abs().movedim(axis, 0).flatten(1).amax(1).to("cpu", torch.float64)

@@ -112,12 +112,12 @@ class Leak:
             f"{sum(getattr(p, m) > 0 for p in self.pairs)} by {METHODS[m]}" for m in self.methods
         )
         source = "input" if top.name == "input" else f"{top.name} input"
-        lines = [
-            f"{found}: {len(self.pairs)} of {self.forbidden} forbidden pairs ({counts}).",
+        said = f"{found}: {len(self.pairs)} of {self.forbidden} forbidden pairs ({counts})."
+        strongest = (
             f"The strongest: the output at {place} {top.output} depends on the {source} at {place} {top.input}, "
-            f"{top.strength:.2g} of the strongest dependence anywhere.",
-        ]
-        return "\n".join([*lines, *self.notes])
+            f"{top.strength:.2g} of the strongest dependence anywhere."
+        )
+        return "\n".join([said, strongest, *self.notes])
 
     __repr__ = __str__
 
