@@ -1,45 +1,19 @@
-"""Masks: who may look at whom, and how each library spells it (chapter 04). Here True = may look, everywhere."""
+"""Masks: who may look at whom (chapter 04). Here True = may look, everywhere.
+
+``to_convention`` and ``from_convention`` turn them into other libraries' spellings and back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import torch
 
+from mha_teach.conventions import CONVENTIONS, from_convention, sentinel, to_convention
 from mha_teach.shapes import Bool, Tensor
 
-
-class Convention(NamedTuple):
-    """How one library writes a mask: what its entries say, and over which axes they lie."""
-
-    entries: (
-        str  # look: True = may look · block: True = may not · one: 1 = may look · add, finite: added · rule
-    )
-    axes: str  # scores (batch, head, query, key) · folded (batch·head, query, key) · queries (batch, query, key) · keys
-    where: str
-
-
-CONVENTIONS = {
-    "sdpa.bool": Convention(
-        "look", "scores", "torch F.scaled_dot_product_attention(attn_mask=) with booleans"
-    ),
-    "sdpa.float": Convention(
-        "add", "scores", "torch F.scaled_dot_product_attention(attn_mask=) with numbers"
-    ),
-    "mha.attn_mask.bool": Convention(
-        "block", "folded", "torch nn.MultiheadAttention(attn_mask=) with booleans"
-    ),
-    "mha.attn_mask.float": Convention(
-        "add", "folded", "torch nn.MultiheadAttention(attn_mask=) with numbers"
-    ),
-    "mha.key_padding_mask": Convention("block", "keys", "torch nn.MultiheadAttention(key_padding_mask=)"),
-    "flex.mask_mod": Convention("rule", "scores", "torch flex_attention, create_block_mask(mask_mod, ...)"),
-    "additive": Convention("finite", "scores", "a finite number added to the scores, as in older code"),
-    "transformers.attention_mask": Convention("one", "keys", "transformers model(attention_mask=), cited"),
-    "keras.attention_mask": Convention("look", "queries", "keras MultiHeadAttention(attention_mask=), cited"),
-    "jax.mask": Convention("look", "scores", "jax.nn.dot_product_attention(mask=), cited"),
-}  # cited: from its documentation; the others are proven by running them
+__all__ = ["CONVENTIONS", "causal", "combine", "from_convention", "over_heads", "padding", "sentinel"]
+__all__ += ["to_convention", "window"]
 
 
 def causal(
@@ -138,15 +112,26 @@ def combine(*masks: Tensor) -> Tensor:
     return whole
 
 
-def sentinel(dtype: torch.dtype) -> float:
-    """The finite stand-in for −∞: half the lowest number of ``dtype``, so that score + sentinel does not overflow.
+def over_heads(mask: Tensor, scores: tuple[int, ...]) -> Tensor:
+    """The mask with a head axis where it lacks one, so that it broadcasts to ``scores`` = (*batch, head, query, key).
 
-    A row of nothing but sentinels becomes uniform, never NaN: finite masks hide the blind row instead of emptying it.
-    Raises ``TypeError`` for a dtype that isn't floating point. Taught in chapter 04.
+    (query, key) stays; (*batch, query, key) becomes (*batch, 1, query, key); (*batch, head, query, key) stays.
+    Raises ``ValueError`` where an axis is neither 1 nor the scores' size, ``TypeError`` for a mask of integers.
     """
-    if not dtype.is_floating_point:
-        raise TypeError(f"{dtype} holds no large negative fractions; a mask to add needs a floating dtype.")
-    return torch.finfo(dtype).min / 2
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        raise TypeError(
+            f"the mask holds {mask.dtype}, which could mean a switch or a number to add. "
+            "Write mask.bool() for True = may look, or give a float mask to add."
+        )
+    full = mask.unsqueeze(-3) if 3 <= mask.dim() < len(scores) else mask
+    sizes = zip(full.shape[::-1], scores[::-1], strict=False)
+    if not 2 <= full.dim() <= len(scores) or any(m not in (1, s) for m, s in sizes):
+        raise ValueError(
+            f"the mask has shape {tuple(mask.shape)} and the scores (*batch, head, query, key) = {tuple(scores)}. "
+            "Give (query, key), (*batch, query, key) or (*batch, head, query, key); an axis may be 1: "
+            "a mask of keys per sample is mask[:, None, :]."
+        )
+    return full
 
 
 def _distance(query: int, key: int, align: str | None, device: torch.device | str | None) -> Tensor:
@@ -160,114 +145,3 @@ def _distance(query: int, key: int, align: str | None, device: torch.device | st
         )
     shift = key - query if align == "end" else 0
     return torch.arange(query, device=device)[:, None] + shift - torch.arange(key, device=device)
-
-
-def to_convention(
-    mask: Tensor,
-    name: str,
-    scores: tuple[int, int, int, int] | None = None,
-    dtype: torch.dtype = torch.float32,
-) -> Tensor | Callable:
-    """Our mask as the library of ``CONVENTIONS[name]`` wants it; ``from_convention`` is the way back.
-
-    ``scores`` = (batch, head, query, key) fills axes of size 1 where a library repeats none. ``dtype`` is that of the
-    numbers to add: −∞, or ``sentinel(dtype)`` for ``"additive"``. ``"flex.mask_mod"`` gives a function.
-
-    Raises ``ValueError`` where the convention can't say it (a padding mask that differs between queries), where
-    ``scores`` is missing or doesn't fit; ``TypeError`` for a mask that isn't boolean. Taught in chapter 04.
-    """
-    entries, axes, where = _convention(name)
-    full = combine(mask)
-    full = full.unsqueeze(1) if full.dim() == 3 else full[(None,) * (4 - full.dim())]
-    if scores is not None:
-        if any(m not in (1, s) for m, s in zip(full.shape, scores, strict=True)):
-            raise ValueError(
-                f"the mask is {tuple(full.shape)} over (batch, head, query, key) and the scores are {tuple(scores)}; "
-                "each axis must be equal or 1. Take both from the same batch."
-            )
-        shared = axes == "folded" and full.shape[:2] == (1, 1)
-        full = full.expand(1, 1, *scores[2:]) if shared else full.expand(scores)
-    elif axes == "folded" and (mask.dim() > 2 or 1 in mask.shape):
-        raise ValueError(
-            f"the mask has shape {tuple(mask.shape)}; {where} repeats no axis, so all sizes must be known. "
-            "Pass scores=(batch, head, query, key)."
-        )
-    if axes == "folded":
-        full = full[0, 0] if full.shape[:2] == (1, 1) else full.flatten(0, 1)
-    elif axes in ("keys", "queries"):
-        full = _same(full, 1, where)[:, 0]
-        full = _same(full, 1, where)[:, 0] if axes == "keys" else full
-    if entries == "rule":
-        last = [size - 1 for size in full.shape]  # an axis of size 1 serves every index
-        return lambda b, h, i, j: full[tuple(x.clamp(max=m) for x, m in zip((b, h, i, j), last, strict=True))]
-    if entries in ("add", "finite"):
-        low = -torch.inf if entries == "add" else sentinel(dtype)
-        return torch.zeros(full.shape, dtype=dtype, device=full.device).masked_fill(~full, low)
-    return {"look": full, "block": ~full, "one": full.long()}[entries]
-
-
-def from_convention(
-    mask: Tensor | Callable, name: str, scores: tuple[int, int, int, int] | None = None
-) -> Tensor:
-    """A library's mask as ours: boolean, True = may look, (query, key) or with batch, or batch and head, in front.
-
-    ``scores`` = (batch, head, query, key) is needed to unfold (batch·head, query, key) and to ask a ``mask_mod``.
-
-    Raises ``ValueError`` for numbers to add that are neither 0 nor below −10⁴: a bias is no mask, and 0/1 added
-    masks nothing; ``TypeError`` for entries of another kind. Taught in chapter 04.
-    """
-    entries, axes, where = _convention(name)
-    if scores is None and (entries == "rule" or (axes == "folded" and mask.dim() == 3)):
-        raise ValueError(f"{where} doesn't tell batch from head. Pass scores=(batch, head, query, key).")
-    if entries == "rule":
-        grid = torch.meshgrid(*(torch.arange(size) for size in scores), indexing="ij")
-        return mask(*grid).expand(scores)
-    ranks = {"scores": (2, 3, 4), "folded": (2, 3), "queries": (3,), "keys": (2,)}[axes]
-    if mask.dim() not in ranks:
-        raise ValueError(f"the mask has shape {tuple(mask.shape)}; {where} takes {ranks} axes.")
-    look = _looks(mask, entries, where)
-    if axes == "keys":
-        return look[:, None]
-    if axes == "scores":
-        return (
-            look[None] if look.dim() == 3 else look
-        )  # it broadcasts from the right: three axes start at the heads
-    return look.unflatten(0, tuple(scores[:2])) if axes == "folded" and look.dim() == 3 else look
-
-
-def _looks(mask: Tensor, entries: str, where: str) -> Tensor:
-    """Entries of a library's mask → True = may look."""
-    if entries in ("add", "finite"):
-        if not mask.is_floating_point():
-            raise TypeError(f"the mask holds {mask.dtype}; {where} needs floating point.")
-        if not ((mask == 0) | (mask <= -1e4)).all():
-            raise ValueError(
-                f"the mask holds numbers from {mask.min():.3g} to {mask.max():.3g}; added to scores only 0 and large "
-                "negative numbers switch. From 0 and 1, write mask.bool(); a bias has no boolean form."
-            )
-        return mask == 0
-    if entries == "one":
-        if not ((mask == 0) | (mask == 1)).all():
-            raise ValueError(
-                f"the mask holds {mask.min()} to {mask.max()}; {where} takes 1 = real and 0 = filler."
-            )
-        return mask.bool()
-    if mask.dtype != torch.bool:
-        raise TypeError(f"the mask holds {mask.dtype}; {where} needs booleans. Write mask.bool().")
-    return mask if entries == "look" else ~mask
-
-
-def _same(mask: Tensor, axis: int, where: str) -> Tensor:
-    """The mask, if it does not change along this axis."""
-    if (mask != mask.narrow(axis, 0, 1)).any():
-        raise ValueError(
-            f"the mask differs along an axis of size {mask.shape[axis]} that {where} does not have. "
-            "Use a convention with (query, key), or split off what is padding."
-        )
-    return mask
-
-
-def _convention(name: str) -> Convention:
-    if name not in CONVENTIONS:
-        raise ValueError(f"convention {name!r} is unknown; choose one of {', '.join(CONVENTIONS)}.")
-    return CONVENTIONS[name]

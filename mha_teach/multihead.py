@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from mha_teach.masking import over_heads
 from mha_teach.shapes import Float, Tensor
 
 
@@ -101,7 +102,7 @@ class MultiHeadAttention(nn.Module):
         self._check(query, key, value)
         q, k, v = self._project(query, key, value)  # (*batch, head, query | key, d_k | d_v)
         if mask is not None:
-            mask = self._broadcastable(mask, (*q.shape[:-1], k.shape[-2])).to(
+            mask = over_heads(mask, (*q.shape[:-1], k.shape[-2])).to(
                 torch.bool if mask.dtype == torch.bool else q.dtype
             )
         heads, weights = _attend(q, k, v, mask, self.dropout if self.training else 0.0, need_weights)
@@ -214,26 +215,6 @@ class MultiHeadAttention(nn.Module):
                 f"key has {key.shape[-2]} positions and value has {value.shape[-2]}; each key needs one value. "
                 "Take both from the same sequence."
             )
-
-    @staticmethod
-    def _broadcastable(mask: Tensor, scores: tuple[int, ...]) -> Tensor:
-        """The mask with a head axis where it lacks one; the scores are (*batch, head, query, key)."""
-        if mask.dtype != torch.bool and not mask.is_floating_point():
-            raise TypeError(
-                f"the mask holds {mask.dtype}, which could mean a switch or a number to add. "
-                "Write mask.bool() for True = may look, or give a float mask to add."
-            )
-        full = mask.unsqueeze(-3) if 3 <= mask.dim() < len(scores) else mask
-        sizes = tuple(full.shape)[::-1]
-        if not 2 <= len(sizes) <= len(scores) or any(
-            m not in (1, s) for m, s in zip(sizes, scores[::-1], strict=False)
-        ):
-            raise ValueError(
-                f"the mask has shape {tuple(mask.shape)} and the scores (*batch, head, query, key) = {scores}. "
-                "Give (query, key), (*batch, query, key) or (*batch, head, query, key); an axis may be 1: "
-                "a mask of keys per sample is mask[:, None, :]."
-            )
-        return full
 
 
 def _cut(weight: Tensor, bias: Tensor | None, rows: tuple[int, ...]) -> tuple[tuple, tuple]:

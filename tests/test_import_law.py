@@ -29,6 +29,7 @@ LAW: dict[str, set[str]] = {
     "": set(),  # mha_teach/__init__.py
     "shapes": set(),
     "bounds": set(),
+    "conventions": {"shapes"},  # what masking's readers meet as mha_teach.masking.to_convention
     "devices": set(),
     "theme": set(),
     "data": {"shapes"},
@@ -42,6 +43,7 @@ LAW: dict[str, set[str]] = {
     "press": {"exercises", "theme", "widgets"},  # the site carries the palette and the widgets' script
     **{name: {"shapes", *CHAPTERS[:at]} for at, name in enumerate(CHAPTERS)},
 }
+LAW["masking"] |= {"conventions"}
 LAW["cli"] = set(LAW) - {"cli"}
 
 

@@ -18,6 +18,7 @@ from mha_teach.masking import (
     causal,
     combine,
     from_convention,
+    over_heads,
     padding,
     sentinel,
     to_convention,
@@ -72,6 +73,17 @@ def test_combine_is_and_over_the_right_axes():
     for both in (combine(heads, pads), combine(pads, heads)):
         assert torch.equal(both, heads & pads[:, None])
     assert torch.equal(combine(causal(5)), causal(5))
+
+
+def test_a_mask_meets_the_scores_at_the_head_axis():
+    assert over_heads(padding([1, 3, 5]), (3, 2, 5, 5)).shape == (3, 1, 1, 5)
+    assert over_heads(causal(5), (3, 2, 5, 5)).shape == (5, 5)
+    assert over_heads(torch.zeros(3, 2, 5, 5), (3, 2, 5, 5)).shape == (3, 2, 5, 5)
+    assert over_heads(torch.zeros(2, 5, 5), (2, 5, 5)).shape == (
+        2,
+        5,
+        5,
+    )  # no batch: the first axis is the head's
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -253,6 +265,9 @@ NOT_BOOL = torch.ones(3, 3)
         (lambda: combine(NOT_BOOL), TypeError, "torch.float32.*from_convention"),
         (lambda: combine(causal(3)[0]), ValueError, r"\(3,\).*2 to 4 axes"),
         (lambda: combine(causal(3), causal(5)), ValueError, r"\(3, 3\) and \(5, 5\) don't fit"),
+        (lambda: over_heads(causal(5), (2, 3, 5, 7)), ValueError, r"\(5, 5\).*\(2, 3, 5, 7\).*mask\[:, None, :\]"),
+        (lambda: over_heads(causal(5).long(), (2, 3, 5, 5)), TypeError, r"torch.int64.*mask\.bool"),
+        (lambda: to_convention(NOT_BOOL, "sdpa.bool"), TypeError, r"torch.float32 in shape \(3, 3\)"),
         (lambda: sentinel(torch.int64), TypeError, "torch.int64"),
         (lambda: to_convention(causal(3), "numpy"), ValueError, "'numpy' is unknown.*sdpa.bool"),
         (lambda: to_convention(causal(3), "sdpa.bool", SCORES), ValueError, r"\(1, 1, 3, 3\).*\(2, 3, 5, 7\)"),

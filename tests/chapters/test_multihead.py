@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
-import shutil
+import os
 
 import pytest
 import torch
@@ -310,7 +310,9 @@ def test_it_traces_as_one_graph():
         near(traced(x, need_weights=True)[1], ours(x, need_weights=True)[1])
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+@pytest.mark.skipif(
+    "MHA_COMPILE" not in os.environ, reason="20 to 70 s of C++ compiler: set MHA_COMPILE=1 to run"
+)
 def test_compiled_equals_eager():
     torch._dynamo.reset()
     ours, x = module(torch.float32), torch.randn(2, 5, 15)
