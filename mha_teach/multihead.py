@@ -102,9 +102,8 @@ class MultiHeadAttention(nn.Module):
         self._check(query, key, value)
         q, k, v = self._project(query, key, value)  # (*batch, head, query | key, d_k | d_v)
         if mask is not None:
-            mask = over_heads(mask, (*q.shape[:-1], k.shape[-2])).to(
-                torch.bool if mask.dtype == torch.bool else q.dtype
-            )
+            mask = over_heads(mask, (*q.shape[:-1], k.shape[-2]))
+            mask = mask if mask.dtype == torch.bool else mask.to(q.dtype)
         heads, weights = _attend(q, k, v, mask, self.dropout if self.training else 0.0, need_weights)
         if self.gate is not None:
             heads = heads * self._gate(heads)
@@ -149,8 +148,8 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 "add_bias_kv and add_zero_attn add keys of their own; append those to key and value."
             )
-        bias = module.in_proj_bias is not None
-        ours = cls(module.embed_dim, module.num_heads, bias=bias, dropout=module.dropout)
+        options = {"bias": module.in_proj_bias is not None, "dropout": module.dropout}
+        ours = cls(module.embed_dim, module.num_heads, **options)
         ours.to(module.in_proj_weight).load_state_dict(module.state_dict())
         return ours.train(module.training)
 
@@ -167,10 +166,8 @@ class MultiHeadAttention(nn.Module):
             )
         if self.gate is not None:
             raise ValueError("nn.MultiheadAttention has no gate; set gate = None first.")
-        bias = self.in_proj_bias is not None
-        theirs = nn.MultiheadAttention(
-            self.d_model, self.num_heads, dropout=self.dropout, bias=bias, batch_first=True
-        )
+        options = {"dropout": self.dropout, "bias": self.in_proj_bias is not None, "batch_first": True}
+        theirs = nn.MultiheadAttention(self.d_model, self.num_heads, **options)
         theirs.to(self.in_proj_weight).load_state_dict(self.state_dict())
         return theirs.train(self.training)
 
@@ -245,7 +242,7 @@ def _attend(
 
 
 def _softmax(scores: Tensor) -> Tensor:
-    """Softmax over the keys; without gradients it overwrites the scores, for fresh memory costs more than the sums."""
+    """Softmax over the keys; without gradients it overwrites the scores, as fresh memory is what costs."""
     if not torch.is_grad_enabled() and scores.device.type == "cpu" and not torch.compiler.is_compiling():
         try:
             return torch.softmax(scores, -1, out=scores)
