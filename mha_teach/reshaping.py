@@ -134,14 +134,11 @@ class Origin:
                 f"axes={axes!r} must name the {self.batch.ndim} axes of the output {tuple(self.batch.shape)}: "
                 f"each one of {', '.join(LABELS)}, or _ to skip"
             )
-        return {
-            name: float(self._off(name, at).double().mean()) for at, name in enumerate(names) if name != "_"
-        }
+        return {name: self._off(name, at) for at, name in enumerate(names) if name != "_"}
 
-    def _off(self, name: str, axis: int) -> Bool[Tensor, "*out"]:
-        label = getattr(self, name)
-        index = torch.arange(label.shape[axis]).view(-1, *[1] * (label.ndim - axis - 1))
-        return label != index
+    def _off(self, name: str, axis: int) -> float:
+        label = getattr(self, name).movedim(axis, -1)
+        return float((label != torch.arange(label.shape[-1])).double().mean())
 
 
 def trace_origin(
