@@ -117,6 +117,13 @@ def test_the_press_knows_exercises_by_their_public_listing_only():
     assert seen <= {"exercises.get", "exercises.all"}
 
 
+def test_the_table_knows_reshaping_and_the_probes():
+    assert LAW["reshaping"] == {"shapes", "attention", "collapse", "scaling"}
+    assert LAW["probes"] == {"shapes", *CHAPTERS}
+    assert {"reshaping", "probes"} <= rooms(PACKAGE)
+    assert "probes" not in LAW["figures"]
+
+
 def test_no_circle():
     assert circle(PACKAGE) == []
 
@@ -153,6 +160,8 @@ def planted(tmp_path):
         ("shapes.py", "from .attention import attend", "shapes.py:1: shapes may not import attention"),
         ("figures/heat.py", "from ..collapse import x", "figures/heat.py:1: figures may not import collapse"),
         ("figures/heat.py", "from mha_teach import devices, collapse", "figures/heat.py:1: figures may not import collapse"),
+        ("reshaping.py", "from mha_teach.collapse import x\nfrom mha_teach.figures import y", "reshaping.py:2: reshaping may not import figures"),
+        ("probes.py", "from mha_teach.collapse import x\nfrom mha_teach.figures import y", "probes.py:2: probes may not import figures"),
         ("surprise.py", "", "surprise.py: no rule for the room surprise: add it to the table"),
     ],
 )  # fmt: skip

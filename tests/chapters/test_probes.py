@@ -262,6 +262,20 @@ def test_long_inputs_are_sampled_and_say_so():
     assert causal_leak(lambda x: x + x.flip(1), draw(2, 31, 3), most=31).notes == ()
 
 
+def test_the_number_of_passes_is_bounded():
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return x.cumsum(1)
+
+    causal_leak(counted, draw(2, 61, 3))
+    assert len(calls) <= 24 + 6  # one backward pass per tested position comes on top
+    calls.clear()
+    batch_leak(counted, draw(2, 61, 3))
+    assert len(calls) <= 2 + 6
+
+
 def test_silence_is_told_only_of_positions():
     assert causal_leak(lambda x: x * 2, draw(B, N, D)).silent
     assert "forgotten transpose" not in str(batch_leak(lambda x: x * 2, draw(B, N, D)))
