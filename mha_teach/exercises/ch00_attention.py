@@ -9,9 +9,10 @@ import torch
 from mha_teach.exercises.compare import same
 from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.model import Exercise, Mutant
-from mha_teach.exercises.points import Point, expression, value
+from mha_teach.exercises.points import Point, expression, gradients, part_of, value
 
 QKV = ("q", "k", "v")
+PAIR = ("output", "weights")
 
 
 def _qkv(draw: Draw, *lead: int, d_k: int = 1) -> tuple:
@@ -48,24 +49,33 @@ def _large(draw: Draw) -> tuple:
 
 
 def _output(answer, *arguments):
-    return answer(*arguments)[0]
+    return part_of(answer(*arguments), 0, PAIR)
 
 
 def _weights(answer, *arguments):
-    return answer(*arguments)[1]
+    return part_of(answer(*arguments), 1, PAIR)
 
 
 def _twice(answer, *six):
-    return answer(*six[:3])[0], answer(*six[3:])[0]
+    return _output(answer, *six[:3]), _output(answer, *six[3:])
 
 
-def _blind_row(answer, *arguments):
-    return answer(*arguments)[0][1, 3]
+def _shared(draw: Draw) -> tuple:
+    return *_qkv(draw, 2, 3), draw.mask(5, 7, share=0.5), draw.mask(2, 1, 1, 7, share=0.5)
+
+
+def _both_masks(answer, q, k, v, first, second):
+    return _output(answer, q, k, v, first), _output(answer, q, k, v, second)
+
+
+def _far_down(draw: Draw) -> tuple:
+    q, k, v, mask = _masked(draw)
+    return q * 1e5, k, v, mask
 
 
 def _gradient(answer, *qkv):
     leaves = [x.requires_grad_() for x in qkv]
-    return torch.autograd.grad(answer(*leaves)[0].pow(2).sum(), leaves)
+    return gradients(_output(answer, *leaves), leaves)
 
 
 BY_HAND = Exercise(
@@ -208,7 +218,8 @@ ATTEND = Exercise(
     marks=4,
     prompt="Close the page above and write attention yourself. `q` is `(*batch, query, d_k)`, `k` is "
     "`(*batch, key, d_k)`, `v` is `(*batch, key, d_v)`, with any number of leading axes. `mask` is `None` or boolean, "
-    "True where a query may look. A query that may look at nothing gets a zero output.",
+    "broadcasts to `(*batch, query, key)`, and is True where a query may look. A query that may look at nothing gets "
+    "zero weights and a zero output.",
     stub="def attend_mine(q, k, v, mask=None):\n    ...  # scores, mask, weights, output\n    return output, weights\n",
     solution="""\
 def attend_mine(q, k, v, mask=None):
@@ -239,6 +250,7 @@ def attend_mine(q, k, v, mask=None):
             _twice,
             compare=partial(same, parts=("the output for 2 axes", "the output for 4 axes")),
             arguments=QKV * 2,
+            alone=False,
         ),
         Point(
             "scale",
@@ -254,6 +266,7 @@ def attend_mine(q, k, v, mask=None):
             _large,
             _output,
             arguments=QKV,
+            alone=False,
         ),
         Point(
             "weights",
@@ -261,6 +274,7 @@ def attend_mine(q, k, v, mask=None):
             lambda d: _qkv(d, 2),
             _weights,
             arguments=QKV,
+            alone=False,  # with a mask they are looked at again
         ),
         Point(
             "mask",
@@ -268,12 +282,39 @@ def attend_mine(q, k, v, mask=None):
             _masked,
             _output,
             arguments=(*QKV, "mask"),
+            alone=False,  # what is wrong with the mask is seen in the weights too
+        ),
+        Point(
+            "shared mask",
+            "One mask may serve every sample and head, or every query: it broadcasts like any tensor.",
+            _shared,
+            _both_masks,
+            compare=partial(
+                same, parts=("the output under a mask (query, key)", "the output under a mask of keys")
+            ),
+            arguments=(*QKV, "one mask for all", "one row per sample"),
+        ),
+        Point(
+            "very low scores",
+            "Open keys may score -100,000 and still share all the weight: closed must be lower than any score.",
+            _far_down,
+            _output,
+            arguments=(*QKV, "mask"),
         ),
         Point(
             "blind query",
-            "A query that may look at nothing gets zeros.",
+            "A query that may look at nothing gets zeros, and no other query notices.",
             _blind,
-            _blind_row,
+            _output,
+            arguments=(*QKV, "mask"),
+            alone=False,
+        ),
+        Point(
+            "masked weights",
+            "The weights that are returned are those that were used: zero for closed keys, a row of zeros for a "
+            "blind query.",
+            _blind,
+            _weights,
             arguments=(*QKV, "mask"),
         ),
         Point(
@@ -401,6 +442,54 @@ def attend_mine(q, k, v, mask=None):
             ),
         ),
         Mutant(
+            "mask of one shape only",
+            "shared mask",
+            "It needs a mask of the scores' full shape and ignores any that would have to broadcast.",
+            (
+                (
+                    "    if mask is not None:\n        scores =",
+                    "    if mask is not None and mask.shape != scores.shape:\n        mask = None\n    if mask is not None:\n        scores =",
+                ),
+            ),
+        ),
+        Mutant(
+            "-10,000 for minus infinity",
+            "very low scores",
+            "An open key may score lower than that, and then the closed ones win.",
+            (("-torch.inf", "-1e4"),),
+        ),
+        Mutant(
+            "one blind query blinds all",
+            "blind query",
+            "It looks for NaN anywhere and then zeroes everything.",
+            (
+                (
+                    "weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)",
+                    "torch.zeros_like(weights) if weights.isnan().any() else weights",
+                ),
+            ),
+        ),
+        Mutant(
+            "weights from before the mask",
+            "masked weights",
+            "The output is right, but the weights that it returns never saw the mask.",
+            (
+                (
+                    "return output, weights",
+                    "return output, (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(-1)",
+                ),
+            ),
+        ),
+        Mutant(
+            "NaN left in the weights",
+            "masked weights",
+            "The output is mended at the end, but the weights of a blind query are still NaN.",
+            (
+                ("weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)", "weights"),
+                ("weights @ v", "(weights @ v).nan_to_num()"),
+            ),
+        ),
+        Mutant(
             "weights detached",
             "gradients",
             "No gradient flows through the weights, so queries and keys never learn.",
@@ -441,12 +530,22 @@ def attend_mine(q, k, v, mask=None):
         """\
 import torch.nn.functional as F
 
+def attend_mine(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None) -> tuple:
+    one_hot = torch.eye(k.shape[-2]).expand(*k.shape[:-2], -1, -1)
+    if mask is None:
+        return F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, k, one_hot)
+    mask = mask.expand(*q.shape[:-1], k.shape[-2])
+    return tuple(F.scaled_dot_product_attention(q, k, x, mask).nan_to_num() for x in (v, one_hot))
+""",
+        """\
+import torch.nn.functional as F
+
 def attend_mine(q, k, v, mask=None):
     q, k, v = q.double(), k.double(), v.double()
     print("shapes", q.shape, k.shape, v.shape)
     scores = (q / q.shape[-1] ** 0.5) @ k.mT
     if mask is not None:
-        scores[~mask] = -torch.inf
+        scores[~mask.expand_as(scores)] = -torch.inf
         weights = F.softmax(scores, dim=-1).nan_to_num()
     else:
         weights = F.softmax(scores, dim=-1)
@@ -512,6 +611,13 @@ def soft_look_up(q, k, v):
             "On ordinary numbers the output differs.",
             lambda d: _qkv(d, d_k=3),
             arguments=QKV,
+            alone=False,
+        ),
+        Point(
+            "another width",
+            "The scale follows d_k, the width of a query.",
+            lambda d: _qkv(d, d_k=11),
+            arguments=QKV,
         ),
     ),
     hints=(
@@ -562,6 +668,12 @@ def soft_look_up(q, k, v):
             (("q.shape[1] ** 0.5", "k.shape[0] ** 0.5"),),
         ),
         Mutant(
+            "the root of 3",
+            "another width",
+            "It divides by a number that is right for one width only.",
+            (("q.shape[1] ** 0.5", "3 ** 0.5"),),
+        ),
+        Mutant(
             "values in place of keys",
             "ordinary numbers",
             "The scores compare queries with something else than the keys.",
@@ -594,8 +706,44 @@ def _spoiled(change) -> object:
     return inputs
 
 
-def _row_too_long(weights):
-    weights[0] = weights[0] * 1.5
+def _wrong_sums(draw: Draw) -> tuple:
+    weights, mask = _good(draw, blind=True)
+    stretch = torch.tensor([[1.5, 1.0, 1.0], [1.0, 0.5, 1.0], [1.5, 0.5, 1.0]])
+    columns = draw.normal(3, 5).softmax(0)
+    return (
+        *(weights * factor[:, None] for factor in stretch),
+        mask,
+        columns,
+        torch.ones(3, 5, dtype=torch.bool),
+    )
+
+
+def _on_sums(answer, long, short, both, mask, columns, all_open):
+    return *(answer(weights, mask) for weights in (long, short, both)), answer(columns, all_open)
+
+
+def _rounded(draw: Draw) -> tuple:
+    weights, mask = _good(draw)
+    leak, sign = weights.clone(), weights.clone()
+    leak[1] = torch.tensor([0.25, 5e-5, 0.25, 0.5, 0.0])
+    sign[1] = torch.tensor([0.5, 0.0, -5e-5, 0.5, 0.0])
+    return weights * 1.00005, leak, sign, mask
+
+
+def _small_faults(draw: Draw) -> tuple:
+    weights, mask = _good(draw)
+    leak, sign = weights.clone(), weights.clone()
+    leak[1] = torch.tensor([0.3, 0.01, 0.3, 0.39, 0.0])
+    sign[1] = torch.tensor([0.5, 0.0, -0.01, 0.51, 0.0])
+    return weights * 1.01, leak, sign, mask
+
+
+def _on_three(answer, long, leak, sign, mask):
+    return tuple(answer(weights, mask) for weights in (long, leak, sign))
+
+
+def _idle(weights):
+    weights[0] = 0.0
 
 
 def _closed_gets_weight(weights):
@@ -632,9 +780,30 @@ def sound(weights, mask):
     "closed cells find the mask, and signs find weights that never saw a softmax.",
     points=(
         Point("sound weights", "These weights are sound, with one blind row.", lambda d: _good(d, True)),
-        Point("row sum", "A row that sums to 1.5 is not sound.", _spoiled(_row_too_long)),
-        Point("closed keys", "A closed key has a weight here.", _spoiled(_closed_gets_weight)),
-        Point("signs", "A weight is negative here, though the row sums to one.", _spoiled(_negative)),
+        Point(
+            "row sum",
+            "Each row has to sum to one by itself: not 1.5, not 0.5, and not the columns instead.",
+            _wrong_sums,
+            _on_sums,
+            compare=partial(
+                same,
+                parts=(
+                    "the verdict on a row of 1.5",
+                    "the verdict on a row of 0.5",
+                    "the verdict on one row of each",
+                    "the verdict on columns of 1",
+                ),
+            ),
+            alone=False,
+        ),
+        Point("idle query", "A query that may look somewhere has no weights at all here.", _spoiled(_idle)),
+        Point("closed keys", "A closed key has a weight here.", _spoiled(_closed_gets_weight), alone=False),
+        Point(
+            "signs",
+            "A weight is negative here, though the row sums to one.",
+            _spoiled(_negative),
+            alone=False,
+        ),
         Point(
             "blind row",
             "A query that may look at nothing has weights here.",
@@ -643,8 +812,31 @@ def sound(weights, mask):
         ),
         Point(
             "rounding",
-            "Weights in half precision are still sound.",
-            lambda d: (_good(d)[0] + 3e-6, _good(Draw(0, "rounding"))[1] | True),
+            "These weights are off by less than 1e-4 everywhere, so they are still sound.",
+            _rounded,
+            _on_three,
+            compare=partial(
+                same,
+                parts=(
+                    "the verdict on rows of 1.00005",
+                    "the verdict on a closed key with 0.00005",
+                    "the verdict on a weight of -0.00005",
+                ),
+            ),
+        ),
+        Point(
+            "small faults",
+            "A fault of 0.01 is more than rounding.",
+            _small_faults,
+            _on_three,
+            compare=partial(
+                same,
+                parts=(
+                    "the verdict on rows of 1.01",
+                    "the verdict on a closed key with 0.01",
+                    "the verdict on a weight of -0.01",
+                ),
+            ),
         ),
     ),
     hints=(
@@ -682,6 +874,84 @@ def sound(weights, mask):
             "signs",
             "It never looks for negative weights.",
             ((" and (weights > -1e-4).all()", ""),),
+        ),
+        Mutant(
+            "always True",
+            "row sum",
+            "It finds every matrix sound.",
+            source="def sound(weights, mask):\n    return True\n",
+        ),
+        Mutant(
+            "always False",
+            "sound weights",
+            "It finds no matrix sound.",
+            source="def sound(weights, mask):\n    return False\n",
+        ),
+        Mutant(
+            "only long rows noticed",
+            "row sum",
+            "A row may also sum to too little: take the absolute difference.",
+            (
+                (
+                    "torch.allclose(weights.sum(-1), wanted, atol=1e-4)",
+                    "(weights.sum(-1) - wanted).max() < 1e-4",
+                ),
+            ),
+        ),
+        Mutant(
+            "only the first row summed",
+            "row sum",
+            "The first row may be right while another is not.",
+            (
+                (
+                    "torch.allclose(weights.sum(-1), wanted, atol=1e-4)",
+                    "(weights[0].sum() - wanted[0]).abs() < 1e-4",
+                ),
+            ),
+        ),
+        Mutant(
+            "rows added together",
+            "row sum",
+            "It compares the sum over everything, where one row can make up for another.",
+            (
+                (
+                    "torch.allclose(weights.sum(-1), wanted, atol=1e-4)",
+                    "(weights.sum() - wanted.sum()).abs() < 1e-4",
+                ),
+            ),
+        ),
+        Mutant(
+            "zero always allowed",
+            "idle query",
+            "A row of zeros is right only where the query may look at nothing.",
+            (
+                (
+                    "torch.allclose(weights.sum(-1), wanted, atol=1e-4)",
+                    "(((weights.sum(-1) - wanted).abs() < 1e-4) | (weights.sum(-1).abs() < 1e-4)).all()",
+                ),
+            ),
+        ),
+        Mutant(
+            "closed keys exactly zero",
+            "rounding",
+            "Closed keys, too, are allowed to be off by rounding.",
+            (("(weights[~mask].abs() < 1e-4).all()", "(weights[~mask] == 0).all()"),),
+        ),
+        Mutant(
+            "signs without rounding",
+            "rounding",
+            "A weight of -1e-5 is rounding, not a fault.",
+            (("weights > -1e-4", "weights >= 0"),),
+        ),
+        Mutant(
+            "too much allowed",
+            "small faults",
+            "It allows a tenth, and the prompt allows 1e-4.",
+            (
+                ("wanted, atol=1e-4", "wanted, atol=0.1"),
+                ("abs() < 1e-4", "abs() < 0.1"),
+                ("weights > -1e-4", "weights > -0.1"),
+            ),
         ),
         Mutant(
             "no rounding allowed",

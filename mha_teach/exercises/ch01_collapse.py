@@ -6,10 +6,11 @@ from functools import partial
 
 import torch
 
-from mha_teach.exercises.compare import same
+from mha_teach.exercises import formula
+from mha_teach.exercises.compare import Misfit, same
 from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.model import Exercise, Mutant
-from mha_teach.exercises.points import Point, expression, value
+from mha_teach.exercises.points import Point, expression, gradients, part_of, value
 
 COUNT = Exercise(
     id="01-count",
@@ -22,19 +23,19 @@ COUNT = Exercise(
     stub="widest = ...\ngrowth = ...\nconfusion = ...\n",
     solution="widest = 1\ngrowth = 1\nconfusion = 2 / 3\n",
     points=(
-        value("width", "d_k is d_model divided by h.", 1, measure=lambda answer: answer[0]),
+        value("width", "d_k is d_model divided by h.", 1, part=0),
         value(
             "weights",
             "The matrices become narrower as they become more: count 4 · d_model · h · d_k at both ends.",
             1,
-            measure=lambda answer: answer[1],
+            part=1,
         ),
         value(
             "confusion",
             "One row's shares of its roles sum to 1. Average them over the roles, then take 1 minus that.",
             2 / 3,
             atol=0.01,
-            measure=lambda answer: answer[2],
+            part=2,
         ),
     ),
     hints=(
@@ -105,7 +106,8 @@ BAG = Exercise(
             "two symbols",
             "With two symbols, half of all bags hold the same symbol twice.",
             inputs=lambda draw: (),
-            measure=lambda answer: _formula(answer, 2.0),
+            measure=lambda answer: formula.at(answer, {"values": 2.0}),
+            reveal=False,
             expected=0.75,
             alone=False,
         ),
@@ -113,7 +115,8 @@ BAG = Exercise(
             "very many symbols",
             "With very many symbols the two are never the same: which of the two you name first is a coin toss.",
             inputs=lambda draw: (),
-            measure=lambda answer: _formula(answer, 1e12),
+            measure=lambda answer: formula.at(answer, {"values": 1e12}),
+            reveal=False,
             expected=0.5,
             compare=partial(same, atol=1e-6, rtol=0.0),
             alone=False,
@@ -172,20 +175,13 @@ BAG = Exercise(
 )
 
 
-def _formula(answer: object, values: float) -> float:
-    """The answer, text or function, at ``values``."""
-    from mha_teach.exercises.points import evaluate
-
-    return evaluate(answer, {"values": values}) if isinstance(answer, str) else float(answer(values))
-
-
 _NAMES = ("weights", "targets")
 
 
 def _number(answer, weights, targets) -> object:
     """The answer as a number, whatever kind of number it is."""
     found = answer(weights, targets)
-    single = isinstance(found, (int, float)) or getattr(found, "shape", None) in ((), (1,))
+    single = isinstance(found, (int, float)) or getattr(found, "shape", None) in ((), (1,), (1, 1))
     return torch.tensor(float(found)) if single else found
 
 
@@ -244,7 +240,29 @@ def role_confusion(weights, targets):
         Point(
             "two roles, one target",
             "Roles with the same target don't compete: count each different key once.",
-            inputs=lambda draw: _rows(draw, 2, 5, [3, 3, 0]),
+            inputs=lambda draw: _rows(draw, 2, 5, [3, 0, 3, 3]),
+            measure=_number,
+            arguments=_NAMES,
+            alone=False,
+        ),
+        Point(
+            "faint rows",
+            "However little weight a row has on the targets, shares are relative to that little.",
+            inputs=lambda draw: (
+                torch.tensor([[2e-4, 1e-4, 0.9997]], dtype=torch.float64),
+                torch.tensor([0, 1]),
+            ),
+            measure=_number,
+            arguments=_NAMES,
+            alone=False,
+        ),
+        Point(
+            "an idle head",
+            "A head without any weight on the targets changes nothing for the others.",
+            inputs=lambda draw: (
+                torch.tensor([[0.0, 0.0, 1.0], [0.5, 0.25, 0.25]], dtype=torch.float64),
+                torch.tensor([0, 1]),
+            ),
             measure=_number,
             arguments=_NAMES,
             alone=False,
@@ -313,6 +331,29 @@ def role_confusion(weights, targets):
             "nobody looks",
             "A row without weight on any target gives 0/0.",
             (("torch.where(total > 0, on_targets / total, 0.0) ", "on_targets / total "),),
+        ),
+        Mutant(
+            "faint rows dropped",
+            "faint rows",
+            "It gives up a row with little weight on the targets. Only a row with none has share 0.",
+            (("total > 0,", "total > 0.01,"),),
+        ),
+        Mutant(
+            "one idle head idles all",
+            "an idle head",
+            "It tests once for all heads whether there is a row without weight on any target.",
+            (
+                (
+                    "torch.where(total > 0, on_targets / total, 0.0) ",
+                    "torch.where(total.min() > 0, on_targets / total, 0.0) ",
+                ),
+            ),
+        ),
+        Mutant(
+            "only neighbours counted once",
+            "two roles, one target",
+            "It drops a repeated key only where the repetition follows at once.",
+            (("targets.unique()", "targets.unique_consecutive()"),),
         ),
         Mutant(
             "total over heads",
@@ -508,7 +549,7 @@ def _values(answer: object, mixture: torch.Tensor) -> object:
     """The answer as a float tensor if it has the right shape, else as it is, so that the message names the shape."""
     if isinstance(answer, torch.Tensor) and answer.shape == (len(mixture), 2):
         return answer.double()
-    raise ValueError(
+    raise Misfit(
         f"unmix must return a tensor of shape {(len(mixture), 2)}: one row per item, one column per role"
     )
 
@@ -550,10 +591,17 @@ def _layer(draw: Draw, heads: int, query: int, key: int, d_k: int, d_v: int, wid
 
 
 _ARGS = ("x", "memory", "w_q", "w_k", "w_v")
+_PAIR = ("outputs", "weights")
 
 
 def _part(index: int):
-    return lambda answer, *inputs: answer(*inputs)[index]
+    return lambda answer, *inputs: part_of(answer(*inputs), index, _PAIR)
+
+
+def _trained(answer, x, memory, *matrices) -> tuple:
+    """The gradients of the outputs with respect to the three matrices."""
+    leaves = [matrix.requires_grad_() for matrix in matrices]
+    return gradients(part_of(answer(x, memory, *leaves), 0, _PAIR), leaves)
 
 
 SLICES = Exercise(
@@ -612,9 +660,20 @@ SLICES = Exercise(
         ),
         Point(
             "two widths",
-            "The scale is √d_k: it follows the width of the head's queries.",
-            inputs=lambda draw: _layer(draw, 2, 3, 5, 11, 3),
+            "The scale is √d_k: it follows the width of the head's queries. Here d_model is another, too.",
+            inputs=lambda draw: _layer(draw, 2, 3, 5, 11, 3, width=17),
             measure=_part(1),
+            arguments=_ARGS,
+            alone=False,
+        ),
+        Point(
+            "it still trains",
+            "Gradients reach all three matrices of every head.",
+            inputs=lambda draw: _layer(draw, 3, 5, 7, 4, 2),
+            measure=_trained,
+            compare=partial(
+                same, parts=("the gradient to w_q", "the gradient to w_k", "the gradient to w_v")
+            ),
             arguments=_ARGS,
             alone=False,
         ),
@@ -707,6 +766,22 @@ def look_up(x, memory, w_q, w_k, w_v):
             (("torch.stack(outputs),", "torch.stack(outputs).mean(0).expand(len(w_q), -1, -1),"),),
         ),
         Mutant(
+            "the first twelve numbers",
+            "two widths",
+            "It reads twelve numbers of each input, whatever d_model is.",
+            (
+                ("x @ w_q[h] ", "x[:, :12] @ w_q[h, :12] "),
+                ("memory @ w_k[h] ", "memory[:, :12] @ w_k[h, :12] "),
+                ("memory @ w_v[h] ", "memory[:, :12] @ w_v[h, :12] "),
+            ),
+        ),
+        Mutant(
+            "detached",
+            "it still trains",
+            "The numbers are right, but no gradient leaves the layer.",
+            (("outputs.append(weights @ v)", "outputs.append((weights @ v).detach())"),),
+        ),
+        Mutant(
             "weights of the last head",
             "weights",
             "The weights that it returns are the last head's, repeated.",
@@ -744,7 +819,7 @@ def look_up(x, memory, w_q, w_k, w_v):
 
 def _noticed(answer, x, memory, w_q, w_k, w_v) -> list[bool]:
     """For each of the d_model numbers: do all heads' outputs change when it changes in the memory?"""
-    before, noticed = answer(x, memory, w_q, w_k, w_v)[0], []
+    before, noticed = part_of(answer(x, memory, w_q, w_k, w_v), 0, _PAIR), []
     for dim in range(memory.shape[-1]):
         other = memory.clone()
         other[:, dim] += 1.0

@@ -6,10 +6,11 @@ from functools import partial
 
 import torch
 
+from mha_teach.exercises import formula
 from mha_teach.exercises.compare import same
 from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.model import Exercise, Mutant
-from mha_teach.exercises.points import Point, evaluate, expression, value
+from mha_teach.exercises.points import Point, expression, gradients, part_of, value
 
 NUMBERS = Exercise(
     id="02-numbers",
@@ -25,17 +26,17 @@ NUMBERS = Exercise(
     points=(
         value(
             "variance",
-            "One product has variance 2² · 0.5². Then add up 64 of them.",
+            "For independent numbers with mean 0, the variance of a product is the product of the variances. Then add up.",
             64,
-            measure=lambda answer: answer[0],
+            part=0,
         ),
         value(
             "divisor",
             "The sum that is scaled has d_k = d_model / h terms.",
             8,
-            measure=lambda answer: answer[1],
+            part=1,
         ),
-        value("itself", "Add up 64 squares, each 1 on average.", 64, measure=lambda answer: answer[2]),
+        value("itself", "Add up 64 squares, each 1 on average.", 64, part=2),
     ),
     hints=(
         "For (a), what is the variance of a single product $q_1 k_1$?",
@@ -93,15 +94,12 @@ NUMBERS = Exercise(
 )
 
 
-def _at(answer: object, d_k: float, m: float) -> float:
-    return evaluate(answer, {"d_k": d_k, "m": m}) if isinstance(answer, str) else float(answer(d_k=d_k, m=m))
-
-
 def _special(name: str, message: str, d_k: float, m: float, expected: float) -> Point:
     return Point(
         name,
         message,
-        measure=lambda answer: _at(answer, d_k, m),
+        measure=lambda answer: formula.at(answer, {"d_k": d_k, "m": m}),
+        reveal=False,
         expected=expected,
         compare=partial(same, atol=1e-9, rtol=1e-6),
         alone=False,
@@ -125,8 +123,8 @@ OFFSET = Exercise(
             "one product",
             "For a single product, Var(qk) = E[q²] E[k²] - (E[q] E[k])².",
             1.0,
-            2.0,
-            9.0,
+            3.0,  # at m = 2 twice the mean would pass for its square
+            19.0,
         ),
         expression(
             "formula",
@@ -329,6 +327,7 @@ def gradients(q, k, scale, upstream):
     return to_scores, scale * to_scores @ k  # (..., query, d_k)
 """
 _FOUR = ("q", "k", "scale", "upstream")
+_GIVEN = ("∂L/∂s", "∂L/∂q")
 
 
 def _chain(draw: Draw, scale: float, *lead: int) -> tuple:
@@ -337,7 +336,12 @@ def _chain(draw: Draw, scale: float, *lead: int) -> tuple:
 
 
 def _item(index: int):
-    return lambda answer, *inputs: answer(*inputs)[index]
+    return lambda answer, *inputs: part_of(answer(*inputs), index, _GIVEN)
+
+
+def _both(answer, *inputs) -> tuple:
+    found = answer(*inputs)  # once: an answer may collect gradients in q
+    return part_of(found, 0, _GIVEN), part_of(found, 1, _GIVEN)
 
 
 GRADIENTS = Exercise(
@@ -354,7 +358,7 @@ GRADIENTS = Exercise(
     points=(
         Point(
             "to the scores",
-            "∂L/∂s_i = p_i (g_i - Σ_j p_j g_j), with g the upstream gradient.",
+            "Each score moves all weights of its row: ∂L/∂s_j = Σ_i g_i ∂p_i/∂s_j, with g the upstream gradient.",
             lambda draw: _chain(draw, 0.4),
             measure=_item(0),
             arguments=_FOUR,
@@ -379,8 +383,9 @@ GRADIENTS = Exercise(
         Point(
             "batch and heads",
             "Leading axes are carried along.",
-            lambda draw: _chain(draw, 0.4, 2, 3),
-            measure=lambda answer, *inputs: tuple(answer(*inputs)),
+            lambda draw: _chain(draw, 1.7, 2, 3),
+            measure=_both,
+            compare=partial(same, parts=_GIVEN),
             arguments=_FOUR,
             alone=False,
         ),
@@ -434,6 +439,12 @@ GRADIENTS = Exercise(
             (("(q @ k.mT * scale)", "(q @ k.mT)"),),
         ),
         Mutant(
+            "scale at most 1",
+            "batch and heads",
+            "The factor is whatever the scale is, also above 1.",
+            (("scale * to_scores @ k", "min(scale, 1.0) * to_scores @ k"),),
+        ),
+        Mutant(
             "divided by the scale",
             "to q, another scale",
             "It divides by the scale where the chain rule multiplies.",
@@ -457,6 +468,13 @@ def gradients(q, k, scale, upstream):
     to_scores = torch.einsum("...ij,...i->...j", scaling.softmax_jacobian(p), upstream)
     to_q = torch.einsum("...kd,...k->...d", scaling.query_jacobian(p, k, scale), upstream)
     return to_scores, to_q
+""",
+        """\
+def gradients(q, k, scale, upstream):
+    s = scale * (q.requires_grad_() @ k.mT)
+    s.retain_grad()
+    (s.softmax(-1) * upstream).sum().backward()
+    return s.grad, q.grad
 """,
         """\
 def gradients(q, k, scale, upstream):
@@ -496,6 +514,13 @@ def _heads(draw: Draw, num_heads: int, d_k: int, d_model: int = 12, n: int = 5) 
 
 _HEADS = ("x", "w_q", "w_k", "num_heads")
 
+
+def _trained(answer, x, w_q, w_k, num_heads) -> tuple:
+    """The gradients of the weights with respect to both matrices."""
+    leaves = [w_q.requires_grad_(), w_k.requires_grad_()]
+    return gradients(answer(x, *leaves, num_heads), leaves)
+
+
 BROKEN = Exercise(
     id="02-broken-heads",
     kind="break",
@@ -534,6 +559,15 @@ BROKEN = Exercise(
             "one narrow head",
             "One head, narrower than the input.",
             lambda draw: _heads(draw, 1, 2),
+            arguments=_HEADS,
+            alone=False,
+        ),
+        Point(
+            "it still trains",
+            "Gradients reach both matrices.",
+            lambda draw: _heads(draw, 3, 4),
+            measure=_trained,
+            compare=partial(same, parts=("the gradient to w_q", "the gradient to w_k")),
             arguments=_HEADS,
             alone=False,
         ),
@@ -581,6 +615,12 @@ BROKEN = Exercise(
             (("q.shape[-1] ** 0.5", "w_q.shape[-1] ** 0.5"),),
         ),
         Mutant("root missing", "many heads", "It divides by d_k, not by its root.", ((" ** 0.5", ""),)),
+        Mutant(
+            "detached",
+            "it still trains",
+            "The numbers are right, but no gradient leaves the layer.",
+            (("return scores.softmax(-1)", "return scores.softmax(-1).detach()"),),
+        ),
         Mutant(
             "root of the length",
             "many heads",

@@ -12,7 +12,6 @@ import torch
 from mha_teach.exercises import formula
 from mha_teach.exercises.compare import Difference, Misfit, describe, same
 from mha_teach.exercises.draw import Draw
-from mha_teach.exercises.formula import evaluate  # noqa: F401
 from mha_teach.exercises.wording import say
 
 

@@ -99,4 +99,8 @@ def _mend(before: list[dict], own: dict) -> list[str]:
 def _torchs_own(name: str, value: object) -> bool:
     """Torch replaces some functions itself when a part of it is first loaded; IPython keeps its last result in ``_``."""
     # A class, such as torch.Storage, follows the default dtype.
-    return name.startswith("_") or isinstance(value, type) or str(getattr(value, "__module__", "")).startswith("torch.")
+    return (
+        name.startswith("_")
+        or isinstance(value, type)
+        or str(getattr(value, "__module__", "")).startswith("torch.")
+    )
