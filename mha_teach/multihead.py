@@ -222,20 +222,18 @@ def _attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
     """``attention.attend`` with dropout, and with as few walks over the scores as will do."""
-    blind = None
     if mask is not None:  # open blind rows, which are 0/0, and empty them at the end
         shut = ~mask if mask.dtype == torch.bool else mask == -torch.inf
         blind = shut.all(-1, keepdim=True)
         mask = mask | blind if mask.dtype == torch.bool else mask.masked_fill(blind, 0.0)
     if not need_weights:
         heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
-        return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
+        return (heads if mask is None else heads.masked_fill(blind, 0.0)), None
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)  # scaling q is less work than scaling scores
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
     weights = _softmax(scores)
-    if blind is not None:
-        weights = weights.masked_fill(blind, 0.0)
+    weights = weights if mask is None else weights.masked_fill(blind, 0.0)
     if dropout:
         weights = F.dropout(weights, dropout)
     return weights @ v, weights
