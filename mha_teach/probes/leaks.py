@@ -159,7 +159,7 @@ def _gradients(
     harness: Harness, axes: list[int], axis_out: int, allowed: dict[str, Tensor], most: int
 ) -> tuple[dict[str, Float[Tensor, "output input"]] | None, bool]:
     """Largest gradient that reaches each input along its axis, per output; and whether any of it was NaN."""
-    with torch.enable_grad():
+    with torch.inference_mode(False), torch.enable_grad():  # whatever mode the caller is in
         leaves = [x.detach().clone().requires_grad_(x.is_floating_point()) for x in harness.inputs]
         output = harness(leaves)
     if not output.requires_grad:

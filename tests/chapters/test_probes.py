@@ -255,6 +255,14 @@ def test_nothing_of_the_module_changes():
     assert all(p.grad is None for p in layer.parameters()) and layer.training
 
 
+def test_the_callers_grad_mode_does_not_matter():
+    layer = encoder().eval()
+    for mode in (torch.inference_mode, torch.no_grad, torch.enable_grad):
+        with mode():
+            leak = causal_leak(layer, draw(B, N, WIDTH), src_mask=FUTURE)
+        assert not leak and leak.notes == ()
+
+
 def test_long_inputs_are_sampled_and_say_so():
     leak = causal_leak(lambda x: x + x.flip(1), draw(2, 31, 3), most=5)
     assert "5 of 31 places were tested" in str(leak) and leak
