@@ -10,6 +10,8 @@ How to write one (``ch00_attention.py`` has one of each kind):
 - A :class:`Point` tests one mechanism: ``Point("scale", "what is wrong when it fails", lambda draw: (draw.normal(3, 5),))``.
   It calls the answer, and compares with what the solution gives. Use ``measure`` for gradients or for anything
   that is not one call, ``functools.partial(same, atol=...)`` for another tolerance. Messages are plain text, no TeX.
+- An answer that returns several things goes through ``points.part_of``, a gradient through ``points.gradients``, a
+  formula that is looked at in one place through ``formula.at``: they say in a sentence what is missing.
 - ``value(name, message, expected)`` is the point of a recall exercise, ``expression(name, message, ranges)`` that of
   a formula given as text.
 - A :class:`Mutant` is a wrong answer that people give: ``edits`` of the solution or a ``source`` in full, the
