@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import signal
 import subprocess
 import sys
 import threading
@@ -233,16 +234,25 @@ def test_an_error_or_ctrl_c_ends_it_and_restores_the_threads(problem):
 def test_an_error_in_one_process_stops_the_others(tmp_path):
     task = Unready(mark=str(tmp_path / "first"))
     with pytest.raises(ValueError, match="on purpose"):
-        sweep(task, [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=2)
+        sweep(task, [{}, {"num_heads": 2}], seeds=1, steps=20_000, batch=2, jobs=2)
     assert busy_seconds() < 0.5
 
 
+@pytest.fixture
+def keyboard():
+    """Ctrl-C raises KeyboardInterrupt, also in a worker of pytest-xdist, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("keyboard")
 def test_ctrl_c_at_the_keyboard_stops_the_processes():
     sweep(TwoNoisyLookups(), [{}, {"num_heads": 2}], seeds=1, steps=1, batch=2, jobs=2)  # they are there now
     timer = threading.Timer(1.0, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        sweep(TwoNoisyLookups(), [{}, {"num_heads": 2}], seeds=1, steps=100_000, batch=2, jobs=2)
+        sweep(TwoNoisyLookups(), [{}, {"num_heads": 2}], seeds=1, steps=20_000, batch=2, jobs=2)
     timer.join()
     assert busy_seconds() < 0.5
 
