@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import tempfile
+from asyncio import CancelledError
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from nbclient import NotebookClient
@@ -59,7 +62,8 @@ def execute(notebook: NotebookNode, lines: list[int], name: str, cwd: Path, prog
     with tempfile.TemporaryDirectory(prefix="mha-ipython-") as profile:
         env = {**os.environ, **FIXED, "IPYTHONDIR": profile}
         try:
-            _run(client, env=env, cwd=str(cwd))
+            # Tornado and ipykernel talk to the terminal when they are stopped; cells' own stderr takes another way.
+            _run(client, env=env, cwd=str(cwd), stderr=subprocess.DEVNULL)
         except CellExecutionError as error:
             raise PressError(_located(error, notebook.cells[at], lines[at], name)) from None
         except CellTimeoutError:
@@ -81,9 +85,12 @@ def _run(client: NotebookClient, **options) -> None:
     try:
         client.execute(**options)
     except Exception:
-        if hasattr(client, "_async_cleanup_kernel_future"):  # nbclient sets it when a signal arrives
-            raise KeyboardInterrupt from None
-        raise
+        stopping = getattr(client, "_async_cleanup_kernel_future", None)  # nbclient sets it when a signal arrives
+        if stopping is None:
+            raise
+        with suppress(Exception, CancelledError):
+            stopping.result()  # else asyncio prints what went wrong in it when it is collected
+        raise KeyboardInterrupt from None
 
 
 def _located(error: CellExecutionError, cell: NotebookNode, line: int, name: str) -> str:

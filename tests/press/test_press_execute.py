@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import threading
+import subprocess
+import sys
+import time
 
 import nbformat
 import pytest
@@ -69,12 +70,30 @@ def test_an_error_in_a_generated_cell_is_placed_at_its_marker(tmp_path):
         run(["x = {}\nx[1]"], tmp_path, tags=["exercise"])
 
 
-def test_ctrl_c_is_told_apart_from_a_dead_kernel(tmp_path):
-    timer = threading.Timer(4.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        run(["import time; time.sleep(60)"], tmp_path)
-    timer.join()
+KEYBOARD = """\
+import signal, sys
+from mha_teach.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # pytest-xdist's workers hand down that it is ignored
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_ctrl_c_stops_a_build_in_one_line(book):
+    cell = "import pathlib, time\npathlib.Path('../started').touch()\ntime.sleep(100)"
+    book.page(f"# Idea\n\n```{{code-cell}}\n{cell}\n```\n")
+    build = subprocess.Popen(
+        [sys.executable, "-c", KEYBOARD, "--root", str(book.root), "build"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    while build.poll() is None and not (book.root / "started").exists():
+        time.sleep(0.1)
+    build.send_signal(signal.SIGINT)
+    said = build.communicate(timeout=60)[0]
+    assert build.returncode == 130, said
+    assert said.splitlines()[-1].startswith("mha: stopped; what was finished is kept")
+    assert "Traceback" not in said and not list((book.root / "notebooks").iterdir())
 
 
 def test_an_endless_cell_is_stopped(tmp_path, monkeypatch):
