@@ -85,7 +85,7 @@ def _run(client: NotebookClient, **options) -> None:
     try:
         client.execute(**options)
     except Exception:
-        stopping = getattr(client, "_async_cleanup_kernel_future", None)  # nbclient sets it when a signal arrives
+        stopping = getattr(client, "_async_cleanup_kernel_future", None)  # set when a signal arrives
         if stopping is None:
             raise
         with suppress(Exception, CancelledError):
