@@ -98,7 +98,7 @@ def _elsewhere(task, configs, seeds, options, jobs, show) -> list[Run]:
     done = pool(joblib.delayed(_one)(i, task, config, seeds, options) for i, config in enumerate(configs))
     try:
         for i, run in done:
-            made[i] = run
+            made[i] = _with(run, torch.from_numpy)
             show(options["steps"])
     finally:
         done.close()  # after an error or Ctrl-C the others stop too
@@ -109,7 +109,14 @@ def _one(
     i: int, task: Task, config: Config, seeds: Sequence[int], options: dict[str, Any]
 ) -> tuple[int, Run]:
     torch.set_num_threads(1)
-    return i, train(task, config, seeds, **options)
+    run = train(task, config, seeds, **options)
+    return i, _with(run, torch.Tensor.numpy)  # unpickling a tensor warns in older torch
+
+
+def _with(run: Run, form: Callable) -> Run:
+    """The run with every tensor or array in another form."""
+    parts = (form(part) for part in (run.scores, run.losses, run.peaks, run.slopes))
+    return Run({name: form(w) for name, w in run.parameters.items()}, *parts)
 
 
 def cost(config: Config) -> float:
