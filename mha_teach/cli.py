@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if str(error.name).startswith("mha_teach"):
             raise
         return _fail(
-            f"the Python package {error.name} is missing: run `make book`, or pip install -e .[widgets,book,dev]"
+            f"the Python package {error.name} is missing: run `make book`, or pip install -e .[widgets,book,models,dev]"
         )
     except (OSError, RuntimeError) as error:  # RuntimeError: the site's own one-line errors
         return _fail(str(error) or type(error).__name__)

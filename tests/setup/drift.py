@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = ("widgets", "book", "dev")
+EXTRAS = ("widgets", "book", "models", "dev")
 CONDA_NAMES = {"pytorch": "torch"}
 CONDA_ONLY = {"pip"}
 
