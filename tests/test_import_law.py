@@ -43,7 +43,7 @@ LAW: dict[str, set[str]] = {
     "training": {"shapes", "tasks", *CHAPTERS},
     "probes": {"shapes", *CHAPTERS},
     "figures": {"shapes", "theme"},
-    "widgets": {"shapes", "theme", "tasks", "devices", *CHAPTERS},
+    "widgets": {"shapes", "theme", "tasks", "devices", "data", *CHAPTERS},
     "exercises": {"shapes", *CHAPTERS},
     "grading": {"exercises"},
     "press": {"exercises", "theme", "widgets"},  # the site carries the palette and the widgets' script
@@ -51,6 +51,7 @@ LAW: dict[str, set[str]] = {
 }
 LAW["masking"] |= {"conventions"}
 LAW["clinic"] |= {"probes", "bounds"}
+LAW["probes"] -= {"clinic"}
 LAW["cli"] = set(LAW) - {"cli"}
 
 
