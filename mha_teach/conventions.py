@@ -36,10 +36,15 @@ CONVENTIONS = {
     "mha.key_padding_mask": Convention("block", "keys", "torch nn.MultiheadAttention(key_padding_mask=)"),
     "flex.mask_mod": Convention("rule", "scores", "torch flex_attention, create_block_mask(mask_mod, ...)"),
     "additive": Convention("finite", "scores", "a finite number added to the scores, as in older code"),
-    "transformers.attention_mask": Convention("one", "keys", "transformers model(attention_mask=), cited"),
-    "keras.attention_mask": Convention("look", "queries", "keras MultiHeadAttention(attention_mask=), cited"),
-    "jax.mask": Convention("look", "scores", "jax.nn.dot_product_attention(mask=), cited"),
-}  # cited: from its documentation; the others are proven by running them
+    "transformers.attention_mask": Convention(
+        "one", "keys", "transformers model(attention_mask=) over (batch, key)"
+    ),
+    "transformers.attention_mask.4d": Convention(
+        "add", "scores", "transformers model(attention_mask=) with numbers over (batch, 1, query, key)"
+    ),
+    "keras.attention_mask": Convention("look", "queries", "keras.layers.MultiHeadAttention(attention_mask=)"),
+    "jax.mask": Convention("look", "scores", "jax.nn.dot_product_attention(mask=)"),
+}  # each proven by running that library's own attention
 
 
 def sentinel(dtype: torch.dtype) -> float:

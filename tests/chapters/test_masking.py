@@ -192,7 +192,7 @@ def test_a_rule_of_indices_reads_as_a_mask():
     )
 
 
-def test_the_cited_ones_say_what_their_documentation_says():
+def test_what_other_libraries_want_by_hand():
     pads, both = padding([3, 7]), masks()["batch, query, key"]
     assert torch.equal(
         to_convention(pads, "transformers.attention_mask")[0], torch.tensor([1, 1, 1, 0, 0, 0, 0])
