@@ -1,20 +1,16 @@
-"""What was measured before and takes too long for a chapter's cells: JSON with machine, versions and date."""
+"""Real models to look into, sentences to feed them, and what was measured before (chapter 06).
+
+``encoder()`` runs a real encoder's weights in our own ``MultiHeadAttention``; ``sentences()`` has text for it;
+``without_heads`` closes heads, in ours and in models of transformers; ``measured`` reads a record that took too long
+for a chapter's cells. Files of weights are looked for on use, never at import.
+"""
 
 from __future__ import annotations
 
-import json
-from importlib import resources
+from mha_teach.data.bert import Encoded, Encoder, encoder
+from mha_teach.data.hooks import without_heads
+from mha_teach.data.records import measured
+from mha_teach.data.text import sentences
+from mha_teach.data.weights import MissingWeights
 
-
-def measured(name: str) -> dict:
-    """The record ``measured/<name>.json``: ``rows`` by name, and ``hardware``, ``versions``, ``date``, ``script``.
-
-    Raises ``KeyError`` that names the records there are.
-    """
-    folder = resources.files(__name__).joinpath("measured")
-    known = sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name.endswith(".json"))
-    if name not in known:
-        raise KeyError(
-            f"no record {name!r}; there are {', '.join(known)}: run the script in benchmarks/ that makes it"
-        )
-    return json.loads(folder.joinpath(f"{name}.json").read_text("utf-8"))
+__all__ = ["Encoded", "Encoder", "MissingWeights", "encoder", "measured", "sentences", "without_heads"]
