@@ -15,11 +15,20 @@ from mha_teach.tasks import (
     KeyedLookups,
     NearestNeighbour,
     TwoNoisyLookups,
+    UnlikeRelations,
     bag_score,
     draw_score,
 )
+from mha_teach.tasks.base import generator_of
 
-ALL = [TwoNoisyLookups(), TwoNoisyLookups(roles=1), KeyedLookups(), NearestNeighbour(), FixedOffsets()]
+ALL = [
+    TwoNoisyLookups(),
+    TwoNoisyLookups(roles=1),
+    KeyedLookups(),
+    NearestNeighbour(),
+    FixedOffsets(),
+    UnlikeRelations(),
+]
 
 
 def count_all(values: int, sizes: tuple[int, ...]) -> tuple[float, float]:
@@ -103,10 +112,8 @@ def test_shapes(task):
 
 def unmixed(task, seed=5):
     """A batch and its seed's maps, each undone by its transpose, since rows are orthonormal."""
-    from mha_teach.tasks import _generator
-
     b = next(task.batches([seed], 1, 7))
-    maps = task.world(_generator(seed, 0))
+    maps = task.world(generator_of(seed, 0))
     back = [part[0] @ m.T for part, m in zip(b[:2], maps, strict=False)]
     return b, back
 
@@ -143,7 +150,30 @@ def test_offsets_name_the_tokens_at_those_distances():
     assert torch.equal(tokens[:, None].expand(-1, 11, -1).gather(2, b.where[0]), b.targets[0])
 
 
+def test_unlike_relations_name_the_tokens_that_they_promise():
+    task = UnlikeRelations(values=7, length=10)
+    b, (x,) = unmixed(task)
+    tokens, _, mark, symbols = x.split([7, 10, 1, 5], -1)
+    tokens, symbols, marked = tokens.argmax(-1), symbols.argmax(-1), mark[..., 0].argmax(-1)
+    assert mark.sum(1).allclose(torch.ones(1))
+    for sample in range(7):
+        for place in range(10):
+            held = symbols[sample] == symbols[sample, place]
+            held[place] = False
+            assert held.sum() == 1
+            twin = int(held.int().argmax())
+            wanted = [(place - 1) % 10, 0, int(marked[sample]), twin]
+            assert b.where[0, sample, place].tolist() == wanted
+            assert b.targets[0, sample, place].tolist() == tokens[sample, wanted].tolist()
+    some = UnlikeRelations(relations=("twin", "first"), values=7, length=10)
+    assert torch.equal(next(some.batches([5], 1, 7)).where, b.where[..., [3, 1]])
+
+
 def test_sizes_that_do_not_fit():
+    with pytest.raises(ValueError, match=r"'next'.*previous, first, marked, twin"):
+        UnlikeRelations(relations=("first", "next"))
+    with pytest.raises(ValueError, match=r"length=11 is odd"):
+        UnlikeRelations(length=11)
     with pytest.raises(ValueError, match=r"roles=5.*items=3.*roles ≤ items"):
         TwoNoisyLookups(roles=5, items=3)
     with pytest.raises(ValueError, match=r"\(1, 12\).*length=11.*modulo"):
