@@ -1,6 +1,6 @@
 """Widgets that run alike on the static page, in JupyterLab and in Colab.
 
-``LookUp`` (chapter 00), ``HeadSplitter`` (chapter 01) and ``Saturation`` (chapter 02) need the extra ``widgets``; ``static_bundle`` needs nothing.
+``LookUp`` (chapter 00), ``HeadSplitter`` (chapter 01), ``Saturation`` (chapter 02) ``MaskComposer`` (chapter 04) and ``HeadGallery`` (chapter 06) need the extra ``widgets``; ``static_bundle`` needs nothing.
 """
 
 from __future__ import annotations
@@ -9,8 +9,14 @@ import importlib
 
 from mha_teach.widgets.static import static_bundle
 
-_HOMES = {"LookUp": "look_up", "HeadSplitter": "head_splitter", "Saturation": "saturation"}
-__all__ = ["HeadSplitter", "LookUp", "Saturation", "static_bundle"]
+_HOMES = {
+    "LookUp": "look_up",
+    "HeadSplitter": "head_splitter",
+    "Saturation": "saturation",
+    "MaskComposer": "mask_composer",
+    "HeadGallery": "head_gallery",
+}
+__all__ = ["HeadGallery", "HeadSplitter", "LookUp", "MaskComposer", "Saturation", "static_bundle"]
 
 
 def __getattr__(name: str) -> object:

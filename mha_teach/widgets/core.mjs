@@ -67,7 +67,7 @@ export function floats(value, coarse = false) {
 }
 
 export function make(tag, props = {}, ...children) {
-  const svg = ["svg", "rect", "path", "line", "text", "circle", "g"].includes(tag);
+  const svg = ["svg", "rect", "path", "line", "text", "circle", "g", "pattern"].includes(tag);
   const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);

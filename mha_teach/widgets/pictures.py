@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mha_teach import theme
-from mha_teach.shapes import Float, Int, Tensor
+from mha_teach.shapes import Bool, Float, Int, Tensor
 
 _FONT = 'font-family="system-ui,sans-serif" font-size="12"'
 
@@ -55,6 +55,28 @@ def attention_map(
             body.append(f'<path d="{path}" fill="{theme.role(hue)}" {style}/>')
     size = left + len(tokens) * cell + 8
     return _svg(size, top + len(tokens) * cell + 8, body)
+
+
+def two_maps(maps: list[Float[Tensor, "query key"]], tokens: list[str], titles: list[str]) -> str:
+    """Two maps of one sentence side by side under their titles; rows ask, columns answer."""
+    n, cell, left, top = len(tokens), 18, 76, 100
+    body = []
+    for which, (weights, title) in enumerate(zip(maps, titles, strict=True)):
+        x0 = left + which * (n * cell + 24)
+        body.append(f'<text x="{x0}" y="16" font-weight="bold">{_safe(title)}</text>')
+        for i, row in enumerate(weights.tolist()):
+            y = top + i * cell
+            if which == 0:
+                body.append(f'<text x="{x0 - 6}" y="{y + 13}" text-anchor="end">{_safe(tokens[i])}</text>')
+            for j, weight in enumerate(row):
+                body.append(
+                    f'<rect x="{x0 + j * cell}" y="{y}" width="17" height="17" fill="{shade(weight)}"/>'
+                )
+        for j, token in enumerate(tokens):
+            body.append(
+                f'<text transform="translate({x0 + j * cell + 13} {top - 6}) rotate(-90)">{_safe(token)}</text>'
+            )
+    return _svg(left + 2 * n * cell + 32, top + n * cell + 8, body)
 
 
 def scores_and_row(scores: Float[Tensor, "query key"], row: Float[Tensor, "*key"]) -> str:
@@ -112,6 +134,48 @@ def plane_and_bars(
         )
         body.append(f'<text x="{350 + 200 * weight:.1f}" y="{y + 18}">{weight:.2f}</text>')
     return _svg(600, 200, body)
+
+
+def mask_and_weights(
+    mask: Bool[Tensor, "query key"], weights: Float[Tensor, "query key"], tokens: list[str]
+) -> str:
+    """The mask and the weights side by side, blocked cells hatched, and beside each row its sum; a row of NaN says so."""
+    n, left, top = len(mask), 66, 66
+    cell = max(6, min(34, 216 // n))
+    side, second = n * cell, left + n * cell + 24
+    hue, ink = theme.palette()["weights"], theme.palette()["muted"]["light"]
+    body = []
+    for i, row in enumerate(mask.tolist()):
+        y, total = top + i * cell, float(weights[i].sum())
+        middle = y + cell / 2 + 4
+        body.append(f'<text x="{left - 6}" y="{middle}" text-anchor="end">{_safe(tokens[i])}</text>')
+        for j, look in enumerate(row):
+            weight = float(weights[i, j])
+            for x, fill in (
+                (left, hue[1] if look else hue[0]),
+                (second, shade(0.0 if math.isnan(weight) else weight)),
+            ):
+                x += j * cell
+                body.append(
+                    f'<rect x="{x}" y="{y}" width="{cell - 1}" height="{cell - 1}" fill="{fill}" stroke="{hue[2]}" stroke-width=".5"/>'
+                )
+                if not look:
+                    a, b, c = cell / 3, 2 * cell / 3, cell - 1
+                    lines = f"M{x} {y + a:.1f}L{x + a:.1f} {y}M{x} {y + b:.1f}L{x + b:.1f} {y}M{x} {y + c}L{x + c} {y}M{x + a:.1f} {y + c}L{x + c} {y + a:.1f}"
+                    body.append(f'<path d="{lines}" stroke="{ink}" fill="none"/>')
+        if math.isnan(total):
+            body.append(
+                f'<rect x="{second}" y="{y}" width="{side - 1}" height="{cell - 1}" fill="{hue[0]}" stroke="{ink}"/>'
+                f'<text x="{second + side / 2}" y="{middle}" text-anchor="middle">NaN</text>'
+            )
+        said = "NaN" if math.isnan(total) else f"{total:.2f}"
+        body.append(f'<text x="{second + side + 8}" y="{middle}">{said}</text>')
+    for x, j in ((x, j) for x in (left, second) for j in range(n)):
+        at = x + j * cell + cell / 2 + 4
+        body.append(f'<text transform="translate({at} {top - 6}) rotate(-90)">{_safe(tokens[j])}</text>')
+    body.append(f'<text x="{left}" y="{top + side + 18}">mask, hatched = blocked</text>')
+    body.append(f'<text x="{second}" y="{top + side + 18}">weights, and the sum of each row</text>')
+    return _svg(second + side + 52, top + side + 28, body)
 
 
 def _safe(text: str) -> str:
