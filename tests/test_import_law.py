@@ -43,7 +43,7 @@ LAW: dict[str, set[str]] = {
     "training": {"shapes", "tasks", *CHAPTERS},
     "probes": {"shapes", *CHAPTERS[: CHAPTERS.index("clinic")]},
     "figures": {"shapes", "theme"},
-    "widgets": {"shapes", "theme", "tasks", "devices", "data", *CHAPTERS},
+    "widgets": {"shapes", "theme", "tasks", "devices", "data", "probes", *CHAPTERS},
     "exercises": {"shapes", *CHAPTERS},
     "grading": {"exercises"},
     "press": {"exercises", "theme", "widgets"},  # the site carries the palette and the widgets' script

@@ -13,6 +13,7 @@ from mha_teach.shapes import Bool, Float, Tensor
 WORDS = {
     "causal": ("position", "Causal leak", "No causal leak"),
     "batch": ("sample", "Batch leak", "No batch leak"),
+    "mask": ("position", "Mask leak", "No mask leak"),
 }
 NOTES = {
     "batch_norm": "Batch norm in training mode mixes samples and positions by design. It ran on running "
@@ -96,6 +97,15 @@ class Leak:
     def number(self) -> float:
         """The strongest forbidden dependence over the strongest of all: 0 none, 1 as strong as anything seen."""
         return max((pair.strength for pair in self.pairs), default=0.0)
+
+    @property
+    def unread(self) -> tuple[tuple[int, int], ...]:
+        """Permitted pairs (output, input) that show no dependence at all: a mask that forbids too much leaves some."""
+        found = []
+        for name, may in self.allowed.items():
+            idle = may & (self.gradient[name] == 0) & (self.perturbation[name] == 0)
+            found += [(i, j) for i, j in idle.nonzero().tolist()]
+        return tuple(found)
 
     @property
     def forbidden(self) -> int:
