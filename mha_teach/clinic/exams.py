@@ -109,7 +109,7 @@ def exam_rows(patient: Patient) -> Finding:
 
 def exam_scale(patient: Patient) -> Finding:
     """What multiplies q·k?"""
-    found = probes.score_scale(lambda q, k, v: patient.attend(q, k, v))
+    found = probes.scale_law(lambda q, k, v: patient.attend(q, k, v))
     return Finding(not found, str(found))
 
 

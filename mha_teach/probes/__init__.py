@@ -1,7 +1,7 @@
 """Probes that readers take to work, on any module or function (chapters 03 to 05).
 
 ``causal_leak``, ``batch_leak``, ``mask_leak``: which outputs read what they must not. ``row_sums``: are the weights a
-softmax over the keys? ``score_scale``: what multiplies q·k? ``drop_pattern``: where does dropout fall?
+softmax over the keys? ``scale_law``: what multiplies q·k? ``drop_pattern``: where does dropout fall?
 ``ignored_inputs``: which argument is not used?
 """
 
@@ -11,19 +11,19 @@ from mha_teach.probes.inputs import ignored_inputs
 from mha_teach.probes.leaks import batch_leak, causal_leak
 from mha_teach.probes.report import Leak, Pair
 from mha_teach.probes.rows import RowSums, row_sums
-from mha_teach.probes.scale import Scale, score_scale
+from mha_teach.probes.scale import ScaleLaw, scale_law
 
 __all__ = [
     "DropPattern",
     "Leak",
     "Pair",
     "RowSums",
-    "Scale",
+    "ScaleLaw",
     "batch_leak",
     "causal_leak",
     "drop_pattern",
     "ignored_inputs",
     "mask_leak",
     "row_sums",
-    "score_scale",
+    "scale_law",
 ]

@@ -33,7 +33,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScaleLaw:
     """The factor in front of q·k. True in a condition when it is 1/√d_k. ``factors``: (d_k, num_heads, keys) → factor."""
 
     law: str
@@ -51,10 +51,10 @@ class Scale:
     __repr__ = __str__
 
 
-def score_scale(
+def scale_law(
     attention: Callable[[Tensor, Tensor, Tensor], Tensor | tuple[Tensor, ...]],
     sizes: tuple[tuple[int, int, int], ...] = ((5, 2, 3), (11, 3, 7), (23, 2, 11)),
-) -> Scale:
+) -> ScaleLaw:
     """Find c in ``weights = softmax(c · q·k)`` from outside.
 
     ``attention(q, k, v)`` takes (1, head, query, d_k) and returns the heads' output, or a tuple that begins with it.
@@ -73,12 +73,12 @@ def score_scale(
             found = None if out is None else tuple(out.shape)
             raise ValueError(
                 f"the function returned {found} for q {tuple(q.shape)} and v {tuple(v.shape)}; "
-                f"score_scale needs the heads' output {(1, num_heads, 1, keys)}, before they are merged"
+                f"scale_law needs the heads' output {(1, num_heads, 1, keys)}, before they are merged"
             )
         weights = out[0, 0, 0]
         factors[d_k, num_heads, keys] = float((weights[0] / weights[1]).log())
     fits = (name for name, law in LAWS.items() if all(_close(c, law(*at)) for at, c in factors.items()))
-    return Scale(next(fits, ""), factors)
+    return ScaleLaw(next(fits, ""), factors)
 
 
 def _close(found: float, expected: float) -> bool:

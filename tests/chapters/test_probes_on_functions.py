@@ -1,4 +1,4 @@
-"""mask_leak, score_scale, drop_pattern, ignored_inputs: what they find, what they leave alone, what they refuse."""
+"""mask_leak, scale_law, drop_pattern, ignored_inputs: what they find, what they leave alone, what they refuse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import nn
 from mha_teach.attention import attend
 from mha_teach.masking import causal, combine, window
 from mha_teach.multihead import MultiHeadAttention
-from mha_teach.probes import drop_pattern, ignored_inputs, mask_leak, score_scale
+from mha_teach.probes import drop_pattern, ignored_inputs, mask_leak, scale_law
 
 N, D_MODEL, HEADS = 7, 15, 3
 
@@ -73,7 +73,7 @@ def test_mask_leak_says_what_it_needs(x, allowed, error, words):
         mask_leak(MultiHeadAttention(D_MODEL, HEADS), x, allowed)
 
 
-# --- score_scale
+# --- scale_law
 
 
 def scaled(by):
@@ -93,24 +93,24 @@ def scaled(by):
         ("", lambda d, h, n: 0.37),
     ],
 )
-def test_score_scale_names_the_law(law, by):
-    found = score_scale(scaled(by))
+def test_scale_law_names_the_law(law, by):
+    found = scale_law(scaled(by))
     assert found.law == law and bool(found) == (law == "1/√d_k") and str(found)
     assert found.factors == pytest.approx({at: by(*at) for at in found.factors}, abs=1e-9)
 
 
 def test_sdpa_is_scaled_as_it_should_be_and_so_is_ours():
-    assert score_scale(F.scaled_dot_product_attention) and score_scale(attend)
+    assert scale_law(F.scaled_dot_product_attention) and scale_law(attend)
 
 
 def test_one_size_cannot_tell():
     """At d_k = 1 all the rules of d_k agree; the default sizes tell all of them apart."""
-    assert score_scale(scaled(lambda d, h, n: 1.0), sizes=((1, 1, 3),)).law == "1/√d_k"
+    assert scale_law(scaled(lambda d, h, n: 1.0), sizes=((1, 1, 3),)).law == "1/√d_k"
 
 
-def test_score_scale_wants_heads_before_they_are_merged():
+def test_scale_law_wants_heads_before_they_are_merged():
     with pytest.raises(ValueError, match=r"returned \(1, 1, 6\).*\(1, 2, 1, 3\), before they are merged"):
-        score_scale(lambda q, k, v: attend(q, k, v)[0].transpose(1, 2).flatten(2))
+        scale_law(lambda q, k, v: attend(q, k, v)[0].transpose(1, 2).flatten(2))
 
 
 # --- drop_pattern
