@@ -31,6 +31,7 @@ function edged(square, heads) {
   node.style.gridTemplateColumns = `fit-content(32%) minmax(0, 1fr)${" auto".repeat(heads.length)}`;
   const names = (labels) => {
     const n = labels.length;
+    node.classList.toggle("mha-tight", n > 8);
     for (const [box, axis] of [[across, "Columns"], [down, "Rows"], ...sides.map((side) => [side, "Rows"])]) box.style[`gridTemplate${axis}`] = `repeat(${n}, minmax(0, 1fr))`;
     for (const box of [across, down]) box.replaceChildren(...(n > SMALL ? [] : labels.map((label) => make("span", {}, label))));
     for (const side of sides) side.replaceChildren(...(n > SMALL ? [] : labels.map(() => make("span", {}, ""))));
@@ -109,10 +110,10 @@ export default {
     list("side", words.sides);
     knob("window", range(0, limits.n[0]));
     wide(list("placement", words.placements).node);
-    wide(list("sentinel", words.sentinels).node);
     list("float_type", words.float_types);
+    wide(list("sentinel", words.sentinels).node);
     knob("seed", range(0, 19));
-    list("library", words.libraries, true);
+    list("library", words.libraries, true).node.classList.add("mha-full");
 
     const status = make("p", { class: "mha-note", role: "status", "aria-live": "polite" });
     const reason = ([i, j]) => {
@@ -127,7 +128,7 @@ export default {
     clear.addEventListener("click", () => { put("drawn", []); tool.point(); });
 
     const canvas = make("canvas", { class: "mha-pixels", role: "img" }), over = sheet(fresh());
-    const leaking = make("path", { class: "mha-frame" }), dead = make("g", { class: "mha-nan" });
+    const leaking = make("path", { class: "mha-frame mha-thin" }), dead = make("g", { class: "mha-nan" });
     over.svg.append(leaking, dead);
     const drawing = edged(tool.square, []), heat = edged(make("div", { class: "mha-square" }, canvas, over.svg), [words.sum, words.leak]);
     const stale = changes(), counts = ledger(words), code = make("pre", { class: "mha-code", tabindex: 0, role: "region", "aria-label": words.literal });
@@ -137,7 +138,8 @@ export default {
     const mask = panel({ drawing: make("div", {}, drawing.node, status, make("p", { class: "mha-note", id: tool.hint }, words.draw_hint), clear), words, table: () => table(words.rows, (at) => (state.mask[at] ? words.look : words.block)) });
     const weights = panel({ drawing: heat.node, words, table: () => table(words.rows, (at) => (Number.isNaN(state.weights[at]) ? "NaN" : digits(state.weights[at])), [words.sum, words.loose, words.leak], (i) => [state.sums[i], state.loose[i], state.leak[i]].map((x) => (Number.isNaN(x) ? "NaN" : digits(x)))) });
     const library = panel({ tools: [pickers.library.node], drawing: code, words });
-    root.append(make("div", { class: "mha-panels" }, mask.node, weights.node, counts.node, library.node), make("p", { class: "mha-note" }, words.honest), board.timed);
+    // What is drawn on stands above the words that change with it, so that it holds still under the hand.
+    root.append(make("div", { class: "mha-panels mha-pair" }, mask.node, weights.node), board.tell, make("div", { class: "mha-panels mha-pair" }, counts.node, library.node), make("p", { class: "mha-note" }, words.honest), board.timed);
 
     function paintAll() {
       const result = model.get("result"), choices = { ...board.choices(), n: result.n }, { n } = result;

@@ -115,7 +115,7 @@ export const big = (x) => (x === -Infinity ? "−∞" : Math.abs(x) < 1e6 ? digi
 export function summary(found, choices, words) {
   const { n, blind, nan, blocked, open_ahead } = found, { placement, sentinel, float_type: type } = choices;
   const [leak, at] = worst(found.leak), [loose] = worst(found.loose), low = Math.min(...Array.from(found.sums).filter((x) => !Number.isNaN(x)), 1);
-  const values = { n, blind, nan, open: n * n - blocked, all: n * n, open_ahead, leak: digits(leak), row: at + 1, shift: digits(leak / 100), loose: percent(loose), sum: digits(low), type, low: big(found.low[0]) };
+  const values = { n, blind, nan, open: n * n - blocked, all: n * n, open_ahead, leak: digits(leak), row: at + 1, shift: (leak / 100).toPrecision(2), loose: percent(loose), sum: digits(low), type, low: big(found.low[0]) };
   const said = [words.tell_mask];
   if (open_ahead) said.push(words.tell_ahead);
   if (!blocked) return fill([...said, words.tell_free].join(" "), values);
@@ -143,7 +143,7 @@ export function literal(found, choices, words, most = 6) {
 // One entry as Python prints it.
 export function entryOf(entries, type) {
   const low = entries === "finite" ? rounded(-TYPES[type][2] / 2, type).toExponential(2).replace("e+", "e") : "-inf";
-  return { look: (x) => (x ? "True " : "False"), block: (x) => (x ? "False" : "True "), one: (x) => (x ? "1" : "0"), add: (x) => (x ? "0." : low).padStart(low.length), finite: (x) => (x ? "0." : low).padStart(low.length) }[entries];
+  return { look: (x) => (x ? " True" : "False"), block: (x) => (x ? "False" : " True"), one: (x) => (x ? "1" : "0"), add: (x) => (x ? "0." : low).padStart(low.length), finite: (x) => (x ? "0." : low).padStart(low.length) }[entries];
 }
 
 function rule({ n, causal, padding, side, window, drawn }, found) {
