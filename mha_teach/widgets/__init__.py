@@ -13,10 +13,19 @@ _HOMES = {
     "LookUp": "look_up",
     "HeadSplitter": "head_splitter",
     "Saturation": "saturation",
+    "LaneTracer": "lane_tracer",
     "MaskComposer": "mask_composer",
     "HeadGallery": "head_gallery",
 }
-__all__ = ["HeadGallery", "HeadSplitter", "LookUp", "MaskComposer", "Saturation", "static_bundle"]
+__all__ = [
+    "HeadGallery",
+    "HeadSplitter",
+    "LaneTracer",
+    "LookUp",
+    "MaskComposer",
+    "Saturation",
+    "static_bundle",
+]
 
 
 def __getattr__(name: str) -> object:

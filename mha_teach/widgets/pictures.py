@@ -178,5 +178,37 @@ def mask_and_weights(
     return _svg(second + side + 52, top + side + 28, body)
 
 
+def lanes(states: list[dict], sizes: tuple[int, int, int, int], titles: list[str]) -> str:
+    """Grids of numbered cells beside each other, each cell labelled with its address and coloured by its position.
+
+    ``states``: dicts with ``shape`` and ``ids``, as `lane_tracer.told` makes them; ``sizes``: B, T, h, d_k.
+    """
+    cell, left, tall, body = 34, 12, 0, []
+    _, t, h, d = sizes
+    for state, title in zip(states, titles, strict=True):
+        *_, rows, columns = state["shape"]
+        roles = len(state["ids"]) // math.prod(state["shape"]) if len(state["shape"]) > 3 else 1
+        blocks = state["shape"][1] if len(state["shape"]) > 3 else 1
+        fused = state["shape"][-1] > h * d or roles > 1
+        body.append(f'<text x="{left}" y="16">{_safe(title)}</text>')
+        for at, number in enumerate(state["ids"]):
+            block, inside = divmod(at, rows * columns)
+            band, block = divmod(block, blocks)
+            x = left + (block * columns + inside % columns) * cell + 8 * block
+            y = 26 + (band * rows + inside // columns) * cell + 8 * band
+            rest, head, dim = number // (h * d), number // d % h, number % d
+            rest, role = divmod(rest, 3) if fused else (rest, 0)
+            hue = theme.series(rest % t)
+            body.append(
+                f'<rect x="{x}" y="{y}" width="{cell - 2}" height="{cell - 2}" fill="{hue}" fill-opacity=".2" stroke="{hue}"/>'
+            )
+            sign = f"b{rest // t}t{rest % t}", f"{'QKV'[role] if fused else ''}h{head}c{dim}"
+            for line, text in enumerate(sign):
+                body.append(f'<text x="{x + 2}" y="{y + 14 + 13 * line}" font-size="11">{text}</text>')
+            tall = max(tall, y + cell)
+        left += blocks * (columns * cell + 8) + 28
+    return _svg(left, tall + 8, body)
+
+
 def _safe(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")

@@ -10,7 +10,7 @@ from importlib import resources
 
 from mha_teach import theme
 
-NAMES = ("look_up", "head_splitter", "saturation", "mask_composer", "head_gallery")
+NAMES = ("look_up", "head_splitter", "saturation", "lane_tracer", "mask_composer", "head_gallery")
 # Where each host says that the reader has chosen a dark theme: the site, JupyterLab, Colab.
 _DARK = 'html[data-theme="dark"]'
 _ALSO_DARK = ('body[data-jp-theme-light="false"]', 'html[theme="dark"]')
