@@ -3,7 +3,7 @@
 A chapter's file ``chNN_idea.py``, or folder ``chNN_idea/`` with one file an exercise, holds a list ``EXERCISES``; a new
 one is found by its name alone.
 
-How to write one (``ch00_attention.py`` has one of each kind):
+How to write one (the folder ``ch00_attention`` has one of each kind):
 
 - ``prompt`` and ``hints`` are markdown; all code is text. ``stub`` is what the cell holds at first, with ``...``
   where the reader writes; an answer that is still the stub counts as not attempted. For ``kind="break"``
