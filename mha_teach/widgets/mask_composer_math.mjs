@@ -90,8 +90,9 @@ export function compute(choices) {
       if (j > i) { ahead += p; loose_ahead[i] += w; }
     }
     const pull = PULLED.includes(placement) ? seen : 0;
-    leak[i] = sums[i] * 0 + pull * hidden;  // NaN in a row of NaN
-    leak_ahead[i] = sums[i] * 0 + pull * ahead;
+    leak[i] = pull * hidden;
+    leak_ahead[i] = pull * ahead;
+    for (const list of [leak, leak_ahead, loose, loose_ahead]) list[i] += 0 * sums[i];  // NaN in a row of NaN
   }
   const open = (row) => mask.subarray(row * n, row * n + n).some(Boolean);
   const rows = Array.from({ length: n }, (_, i) => i), cells = Array.from(mask, (look, at) => [look, at % n > Math.floor(at / n)]);
