@@ -1,4 +1,4 @@
-"""Begin a chapter: one idea, one name, four files."""
+"""Begin a chapter: one idea, one name, its text, its module, its tests and its exercises."""
 
 from __future__ import annotations
 
@@ -65,19 +65,27 @@ _EXERCISES = '''\
 
 from __future__ import annotations
 
+from mha_teach.exercises.ch{number}_{idea}.first import FIRST
+
+EXERCISES = (FIRST,)
+'''
+
+_FIRST = '''\
+"""Exercise {number}-first (explore)."""
+
+from __future__ import annotations
+
 from mha_teach.exercises.model import Exercise
 
-EXERCISES = [
-    Exercise(
-        id="{number}-first",
-        title="The first exercise",
-        kind="explore",
-        prompt="What changes when you change one number in the cell below?",
-        stub="number = ...\\n",
-        solution="number = 1\\n",
-        hints=("What stays the same?", "Change one thing at a time.", "Compare with the figure above."),
-    ),
-]
+FIRST = Exercise(
+    id="{number}-first",
+    title="The first exercise",
+    kind="explore",
+    prompt="What changes when you change one number in the cell below?",
+    stub="number = ...\\n",
+    solution="number = 1\\n",
+    hints=("What stays the same?", "Change one thing at a time.", "Compare with the figure above."),
+)
 '''
 
 
@@ -113,5 +121,6 @@ def _files(number: str, idea: str) -> dict[str, str]:
         f"book/{number}_{idea}.md": f"{_SOURCE.format(**filled)}{body}\n",
         f"mha_teach/{idea}.py": _MODULE.format(**filled),
         f"tests/chapters/test_{idea}.py": _TEST.format(**filled),
-        f"mha_teach/exercises/ch{number}_{idea}.py": _EXERCISES.format(**filled),
+        f"mha_teach/exercises/ch{number}_{idea}/__init__.py": _EXERCISES.format(**filled),
+        f"mha_teach/exercises/ch{number}_{idea}/first.py": _FIRST.format(**filled),
     }

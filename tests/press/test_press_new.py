@@ -13,11 +13,12 @@ NAMES = [
     "book/07_two_words.md",
     "mha_teach/two_words.py",
     "tests/chapters/test_two_words.py",
-    "mha_teach/exercises/ch07_two_words.py",
+    "mha_teach/exercises/ch07_two_words/__init__.py",
+    "mha_teach/exercises/ch07_two_words/first.py",
 ]
 
 
-def test_it_writes_four_files_of_one_name(book, find):
+def test_it_writes_the_files_of_one_name(book, find):
     told = new(book.root, "07_two_words")
     assert told[:4] == [f"wrote {name}" for name in NAMES]
     assert told[4] == "now add `- file: notebooks/07_two_words` to _toc.yml, and run `mha build 07_two_words`"
