@@ -71,7 +71,7 @@ export function ledger(words) {
   return { node, show };
 }
 
-// A table whose cells are bars: rows of [name, {share, mark}, …]. Nodes are kept: new ones cost a layout.
+// A table whose cells are bars: rows of [name, {share, mark, text}, …]; without a text the share itself is written. Nodes are kept: new ones cost a layout.
 export function bars(head) {
   const top = make("tr"), body = make("tbody"), stale = changes();
   const node = make("table", { class: "mha-bars" }, make("thead", {}, top), body);
@@ -83,12 +83,12 @@ export function bars(head) {
     rows.forEach(([name, ...cells], at) => {
       const [first, ...rest] = body.rows[at].children;
       tell(first, name);
-      cells.forEach(({ share, mark }, k) => {
+      cells.forEach(({ share, mark, text = share.toFixed(2) }, k) => {
         const [sign, value, bar] = rest[k].children;
         tell(sign, mark);
         // Cut, not resized, and without a glide: a new width lays the whole table out anew, a glide doubles the time of a move.
         bar.style.clipPath = `inset(0 ${(100 * Math.min(0.99, 1 - share)).toFixed(1)}% 0 0)`;
-        tell(value, share.toFixed(2));
+        tell(value, text);
       });
     });
   };
