@@ -124,8 +124,10 @@ def over_heads(mask: Tensor, scores: tuple[int, ...]) -> Tensor:
             "Write mask.bool() for True = may look, or give a float mask to add."
         )
     full = mask.unsqueeze(-3) if 3 <= mask.dim() < len(scores) else mask
-    sizes = zip(full.shape[::-1], scores[::-1], strict=False)
-    if not 2 <= full.dim() <= len(scores) or any(m not in (1, s) for m, s in sizes):
+    sizes = [1] * (len(scores) - full.dim()) + list(
+        full.shape
+    )  # no zip: torch.compile traces it only from 2.5 on
+    if not 2 <= full.dim() <= len(scores) or any(sizes[i] not in (1, s) for i, s in enumerate(scores)):
         raise ValueError(
             f"the mask has shape {tuple(mask.shape)} and the scores (*batch, head, query, key) = {tuple(scores)}. "
             "Give (query, key), (*batch, query, key) or (*batch, head, query, key); an axis may be 1: "

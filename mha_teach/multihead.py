@@ -173,16 +173,16 @@ class MultiHeadAttention(nn.Module):
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
         """q, k, v of all heads; inputs that are one tensor share one matmul."""
-        weight, bias, rows = self.in_proj_weight, self.in_proj_bias, self.rows
+        weight, bias, (wide, _, high) = self.in_proj_weight, self.in_proj_bias, self.rows
         if query is key and key is value:
-            parts = F.linear(query, weight, bias).split(rows, -1)
+            q, k, v = F.linear(query, weight, bias).split(self.rows, -1)
         elif key is value:
-            (w_q, w_kv), (b_q, b_kv) = _cut(weight, bias, (rows[0], rows[1] + rows[2]))
-            parts = (F.linear(query, w_q, b_q), *F.linear(key, w_kv, b_kv).split(rows[1:], -1))
+            (w_q, w_kv), (b_q, b_kv) = _cut(weight, bias, (wide, wide + high))
+            q, (k, v) = F.linear(query, w_q, b_q), F.linear(key, w_kv, b_kv).split((wide, high), -1)
         else:
-            pieces = zip((query, key, value), *_cut(weight, bias, rows), strict=True)
-            parts = [F.linear(x, w, b) for x, w, b in pieces]
-        return [x.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2) for x in parts]
+            (w_q, w_k, w_v), (b_q, b_k, b_v) = _cut(weight, bias, self.rows)
+            q, k, v = F.linear(query, w_q, b_q), F.linear(key, w_k, b_k), F.linear(value, w_v, b_v)
+        return [x.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2) for x in (q, k, v)]
 
     def _gate(self, heads: Tensor) -> Tensor:
         gate, batch = self.gate, tuple(heads.shape[:-3])
@@ -221,26 +221,38 @@ def _cut(weight: Tensor, bias: Tensor | None, rows: tuple[int, ...]) -> tuple[tu
 def _attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """``attention.attend`` with dropout, and with as few walks over the scores as will do."""
+    """``attention.attend`` with dropout. On a CPU fresh memory costs more than arithmetic, so scores are reused."""
+    blind = None
     if mask is not None:  # open blind rows, which are 0/0, and empty them at the end
         shut = ~mask if mask.dtype == torch.bool else mask == -torch.inf
         blind = shut.all(-1, keepdim=True)
         mask = mask | blind if mask.dtype == torch.bool else mask.masked_fill(blind, 0.0)
     if not need_weights:
         heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
-        return (heads if mask is None else heads.masked_fill(blind, 0.0)), None
-    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)  # scaling q is less work than scaling scores
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
+    scores = _scores(q, k)
+    if mask is not None:  # scores are ours alone, and no gradient asks for them: add in place
+        scores += (
+            mask
+            if mask.dtype != torch.bool
+            else torch.zeros_like(mask, dtype=q.dtype).masked_fill(~mask, -torch.inf)
+        )
     weights = _softmax(scores)
-    weights = weights if mask is None else weights.masked_fill(blind, 0.0)
+    weights = weights if blind is None else weights.masked_fill(blind, 0.0)
     if dropout:
         weights = F.dropout(weights, dropout)
     return weights @ v, weights
 
 
+def _scores(q: Tensor, k: Tensor) -> Tensor:
+    """``q kᵀ / √d_k``, (*batch, head, query, key); the product takes the scale along, which spares a walk over q."""
+    rows, columns = q.flatten(0, -3), k.flatten(0, -3).transpose(-2, -1)
+    scores = torch.baddbmm(q.new_empty(1, 1, 1), rows, columns, beta=0, alpha=q.shape[-1] ** -0.5)
+    return scores.view(*q.shape[:-1], k.shape[-2])
+
+
 def _softmax(scores: Tensor) -> Tensor:
-    """Softmax over the keys; without gradients it overwrites the scores, as fresh memory is what costs."""
+    """Softmax over the keys; without gradients it overwrites the scores."""
     if not torch.is_grad_enabled() and scores.device.type == "cpu" and not torch.compiler.is_compiling():
         try:
             return torch.softmax(scores, -1, out=scores)
