@@ -40,7 +40,11 @@ def masks() -> list[dict]:
         n = chance.choice((3, 5, 7, 11, 12))
         cells = chance.sample(list(itertools.product(range(n), repeat=2)), n)
         drawn = [[i, j, chance.randrange(2)] for i, j in cells]
-        rule = {"causal": chance.random() < 0.6, "padding": chance.randrange(4), "window": chance.randrange(5)}
+        rule = {
+            "causal": chance.random() < 0.6,
+            "padding": chance.randrange(4),
+            "window": chance.randrange(5),
+        }
         made.append({"n": n, "drawn": drawn, "side": chance.choice(("left", "right")), **rule})
     return made
 
