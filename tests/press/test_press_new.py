@@ -20,8 +20,8 @@ NAMES = [
 
 def test_it_writes_the_files_of_one_name(book, find):
     told = new(book.root, "07_two_words")
-    assert told[:4] == [f"wrote {name}" for name in NAMES]
-    assert told[4] == "now add `- file: notebooks/07_two_words` to _toc.yml, and run `mha build 07_two_words`"
+    assert told[:5] == [f"wrote {name}" for name in NAMES]
+    assert told[5] == "now add `- file: notebooks/07_two_words` to _toc.yml, and run `mha build 07_two_words`"
     for name in NAMES[1:]:
         ast.parse((book.root / name).read_text())
     drafted = planned(book.root, "07_two_words", lambda _: find("03-sum"))
