@@ -80,7 +80,7 @@ def merge_untransposed(
     """Wrong: ``out.reshape(B, n, h · d_k)`` straight from (B, h, n, d_k); ``positions`` is n, by default the third size.
 
     Symptom: an output row holds one head's answers for several positions, so row 0 reads later positions.
-    ``view`` would have raised; ``reshape`` copies and stays quiet. Cure: `merge_heads`.
+    Neither ``reshape`` nor ``view`` complains, since a matmul's result is contiguous. Cure: `merge_heads`.
     Found by `probes.causal_leak` (chapter 03).
     """
     _check_merge(x)
