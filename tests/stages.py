@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 import bootstrap
 
 OUT = ROOT / "_build" / "test"
+LIMIT = 40 * 60  # seconds for one stage: no test may hang the run for ever
 TOOLS = ("hypothesis", "ipykernel", "nbval", "pytest", "pytest-xdist")
 
 
@@ -78,6 +79,17 @@ def from_tap(output: str, code: int) -> Count:
     return count
 
 
+def limited(command: list[object], limit: float = LIMIT, **variables: str) -> int:
+    """Run a program in the foreground; stop it after ``limit`` seconds, say so, and return 124."""
+    try:
+        return subprocess.call(
+            [str(part) for part in command], cwd=ROOT, env={**os.environ, **variables}, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        print(f"stopped after {limit / 60:.0f} minutes: a test hangs, or the machine is very slow")
+        return 124
+
+
 def pytest(name: str, environment: Path, *arguments: object, **variables: str) -> Count:
     """Run pytest in two processes; tests of one module, or cells of one notebook, stay together."""
     report = OUT / f"{name}.xml"
@@ -85,7 +97,7 @@ def pytest(name: str, environment: Path, *arguments: object, **variables: str) -
     workers = ["-n", "2", "--dist", "loadscope", f"--junitxml={report}", "-p", "no:cacheprovider"]
     python = bootstrap.tool(environment, "python")
     command = [python, "-m", "pytest", "-q", "--durations=12", *workers, *arguments]
-    return from_junit(report, bootstrap.run(*command, OMP_NUM_THREADS="1", **variables))
+    return from_junit(report, limited(command, OMP_NUM_THREADS="1", **variables))
 
 
 def install_chromium() -> None:

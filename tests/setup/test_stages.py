@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,12 @@ def test_old_widgets_are_not_asked_for_their_page_form(
     copy = json.loads((stages.for_old_widgets("colab") / "a.ipynb").read_text())
     assert copy["cells"][0]["outputs"][0]["data"] == {"text/plain": ["W()"]}
     assert copy["cells"][1:] == cells[1:]
+
+
+def test_a_hanging_program_is_stopped(capsys: pytest.CaptureFixture) -> None:
+    assert stages.limited([sys.executable, "-c", "import time; time.sleep(60)"], limit=0.5) == 124
+    assert "stopped after 0 minutes: a test hangs" in capsys.readouterr().out
+
+
+def test_a_program_that_ends_keeps_its_code() -> None:
+    assert stages.limited([sys.executable, "-c", "raise SystemExit(3)"]) == 3
