@@ -1,4 +1,4 @@
-"""Train many small attention models at once (chapters 01 and 02): ``sweep`` is the one call.
+"""Train many small attention models at once (chapters 01, 02 and 06): ``sweep`` is the one call.
 
 >>> from mha_teach.tasks import TwoNoisyLookups
 >>> sweep(TwoNoisyLookups(), [{"num_heads": h} for h in (1, 2, 4)], steps=400)  # doctest: +SKIP
@@ -11,11 +11,12 @@ three times that on :class:`~mha_teach.tasks.FixedOffsets`, where all 16 positio
 of five head counts, or 800 of three. What takes longer is recorded in ``mha_teach/data/measured``.
 
 ``model`` holds the options and the forward pass, ``loop`` the training, ``lanes`` the fast form of attention, ``plain`` the same
-experiment as an ordinary module and loop, ``result`` what comes back, ``progress`` the bar.
+experiment as an ordinary module and loop, ``gates`` closes heads after training, ``result`` what comes back, ``progress`` the bar.
 """
 
+from mha_teach.training.gates import gate_score
 from mha_teach.training.model import Config, forward
 from mha_teach.training.result import Sweep, Table
 from mha_teach.training.sweep import sweep
 
-__all__ = ["Config", "Sweep", "Table", "forward", "sweep"]
+__all__ = ["Config", "Sweep", "Table", "forward", "gate_score", "sweep"]

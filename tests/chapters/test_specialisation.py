@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from mha_teach import specialisation as sp
 from mha_teach.multihead import MultiHeadAttention
+from mha_teach.tasks import FixedOffsets
+from mha_teach.training import forward, gate_score, sweep
 
 A, B, C = 3, 5, 7
 IDS = torch.tensor([[A, B, A, A, C], [B, C, B, C, C]])  # (batch, position)
@@ -189,3 +191,26 @@ def test_the_gate_of_a_module_is_a_score():
 
     change = sp.knockout_matrix(score, 3)
     torch.testing.assert_close(-change.sum(0), score(torch.ones(3)), atol=1e-6, rtol=1e-5)
+
+
+def test_gates_of_trained_lanes_are_those_of_one_model_at_a_time():
+    task = FixedOffsets(offsets=(-1, 2), values=5, length=7)
+    run = sweep(task, [{"num_heads": 1}, {"num_heads": 4}], seeds=[3, 5], steps=11, jobs=1, progress=False)
+    score = gate_score(run, 1, count=13)
+    change = sp.knockout_matrix(score, 4)
+    assert change.shape == (2, 4, 2)
+    b = next(task.batches([3, 5], 1, 13, split="test"))
+    for seed in range(2):
+        for head in range(4):
+            config, weights = run.model(1, seed)
+            cut = weights["0.o"].clone()
+            cut[:, 16 * head : 16 * (head + 1)] = 0
+            one = (b.items[seed : seed + 1], b.queries[seed : seed + 1], True)
+            right = [
+                forward(w, config, *one)[0].unflatten(-1, (2, 5)).argmax(-1) == b.targets[seed : seed + 1]
+                for w in (weights, weights | {"0.o": cut})
+            ]
+            open_, closed = (r.float().mean((0, 1, 2)) for r in right)
+            torch.testing.assert_close(change[seed, head], closed - open_)
+    own = score(torch.tensor([[0.0, 1, 1, 1], [1.0, 1, 1, 0]]))  # a gate for each seed
+    torch.testing.assert_close(own - score(torch.ones(64)), torch.stack([change[0, 0], change[1, 3]]))
