@@ -47,6 +47,14 @@ def low(sentinel: str, kind: torch.dtype) -> float:
     return {"1e9": -1e9, "min": torch.finfo(kind).min}.get(sentinel, -math.inf)
 
 
+def labels_of(choices: dict, words: dict) -> list[str]:
+    """A word for every position, and a sign for filler."""
+    filler = min(int(choices["padding"]), int(choices["n"]))
+    tokens = [*words["tokens"], *map(str, range(len(words["tokens"]) + 1, MOST + 1))]
+    real, empty = tokens[: int(choices["n"]) - filler], [words["pad"]] * filler
+    return empty + real if choices["side"] == "left" else real + empty
+
+
 @lru_cache(maxsize=4)
 def _drawn(seed: int) -> Float[Tensor, "query key"]:
     return normals(seed, STREAM, MOST * MOST).view(MOST, MOST)
@@ -146,7 +154,6 @@ class MaskComposer(Widget):
     @classmethod
     def picture(cls, choices: dict) -> tuple[str, str, str]:
         found, words = cls.compute(choices, dtype=torch.float64), static.words(cls.NAME)
-        tokens = [*words["tokens"], *map(str, range(len(words["tokens"]) + 1, MOST + 1))][: found["n"]]
         values = {name: dict(words[LISTS[name]])[choices[name]] for name in ("placement", "float_type")}
         sums, blocked = found["sums"], found["blocked"]
         finite = sums[~sums.isnan()]
@@ -155,7 +162,7 @@ class MaskComposer(Widget):
             "leak": f"{found['leak'].nan_to_num().max():.2f}",
             "sum": f"{finite.min() if len(finite) else math.nan:.2f}",
         }
-        svg = pictures.mask_and_weights(found["mask"].bool(), found["weights"], tokens)
+        svg = pictures.mask_and_weights(found["mask"].bool(), found["weights"], labels_of(choices, words))
         return svg, words["picture_alt"].format(**values), words["picture_caption"].format(**values)
 
 

@@ -155,7 +155,7 @@ function rule({ n, causal, padding, side, window, drawn }, found) {
 }
 
 // A word for every position, and a sign for filler.
-export function labelsOf({ n, padding, side }, { tokens, pad }) {
-  const filler = Math.min(padding, n), real = Array.from({ length: n - filler }, (_, k) => tokens[k] ?? String(k + 1)), empty = Array(filler).fill(pad);
+export function labelsOf({ n, padding, side }, words) {
+  const filler = Math.min(padding, n), empty = Array(filler).fill(words.pad), real = Array.from({ length: n - filler }, (_, k) => words.tokens[k] ?? String(k + 1));
   return side === "left" ? [...empty, ...real] : [...real, ...empty];
 }
