@@ -22,6 +22,7 @@ CELLS = (
     "from mha_teach.widgets import HeadSplitter, LookUp, Saturation\nlook_up = LookUp(device='cpu')\nlook_up",
     "splitter = HeadSplitter(device='cpu')\nsplitter",
     "saturation = Saturation(device='cpu')\nsaturation",
+    "from mha_teach.widgets import MaskComposer\nmasks = MaskComposer(device='cpu')\nmasks",
 )
 PATIENCE = 90  # seconds; a machine that is busy with other work takes long to load torch
 
@@ -96,6 +97,32 @@ def run_all(page: object, address: str) -> None:
     page.locator(".mha-view").nth(len(CELLS) - 1).wait_for()
 
 
+def draw_a_mask(page: object, masks: object) -> None:
+    """By keyboard and by mouse, each stroke through the kernel; and in float16, which torch computes."""
+    assert "torch computed this on cpu" in masks.locator(".mha-timed").inner_text()
+    square = masks.locator(".mha-draw")
+    square.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    masks.get_by_text("22 of 36 cells may look. 1 of them look ahead").wait_for()
+    assert page.evaluate("document.activeElement.className").endswith(
+        "mha-draw"
+    )  # the notebook left it alone
+    box = square.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 12, box["y"] + box["height"] / 12)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] / 12)
+    page.mouse.up()
+    masks.get_by_text("1 of 6 rows are NaN").wait_for()
+    masks.locator("select[name=sentinel]").select_option("1e9")
+    masks.get_by_text("and yet their rows sum to 1").wait_for()
+    masks.locator("select[name=float_type]").select_option("float16")
+    masks.get_by_text("does not fit into float16").wait_for()
+    masks.locator("input[name=n]").fill("64")
+    page.keyboard.press("Enter")
+    masks.get_by_text("of 4096 cells may look").wait_for()
+
+
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[str]:
     with serve(tmp_path) as address:
@@ -152,6 +179,8 @@ def test_all_widgets_live_in_jupyterlab(lab: str, chromium: object) -> None:
     saturation.locator("input[name=d_k]").fill("1025")
     page.keyboard.press("Enter")
     assert "from 1 to 1024" in saturation.get_by_role("alert").inner_text()
+
+    draw_a_mask(page, page.locator(".mha-view", has=page.locator(".mha-draw")))
 
     dark = page.evaluate("""() => {
       document.body.dataset.jpThemeLight = "false";
