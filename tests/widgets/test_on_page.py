@@ -54,7 +54,9 @@ def test_a_reader_moves_the_widget_of_the_chapter(
     assert page.locator("script[src*='mha-widgets']").count() >= 1
     assert widget.evaluate("(e) => e.scrollWidth <= e.clientWidth + 1")
 
-    stops = widget.locator("input:enabled:visible, select:visible, button:visible").count()
+    stops = widget.locator(
+        "input:enabled:visible, select:enabled:visible, button:visible, [tabindex='0']:visible"
+    ).count()
     box.focus()
     for at in range(stops):  # the first field is the first stop
         tag, control, outline, width = page.evaluate(FOCUS)
