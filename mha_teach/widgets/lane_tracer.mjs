@@ -1,114 +1,123 @@
 // The view of the lane tracer; its arithmetic stands in lane_tracer_math.mjs.
 
-const HUES = 5;
-const tag = ({ batch, role, position, head, dim }, fused, row = false) => `${fused ? "QKV"[role] + " " : ""}b${batch}t${position}\nh${head}${row ? "" : "c" + dim}`;
-const set = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };
-const write = (node, name, value) => { if (node[name] !== value) node[name] = value; };
+// A label of two lines: sample and position, then head and dim (a row of attention has no one dim).
+const tag = ({ batch, role, position, head, dim }, fused, row = false) => `b${batch}t${position}\n${fused ? "QKV"[role] : ""}h${head}${row ? "" : "c" + dim}`;
+const flatly = (text) => text.replace("\n", "");
+const frame = ([x, y], pitch) => `M${x - 0.4} ${y + 0.1}h${pitch - 0.2}v1.8h${0.2 - pitch}z`;
+// What row i reads of row j, drawn in a cell; one unit is a letter wide and a line high.
+const MARKS = {
+  fine: (x, y) => `M${x + 1.1} ${y + 1}a.9 .44 0 1 0 1.8 0a.9 .44 0 1 0-1.8 0`,
+  mixed: (x, y) => `M${x + 1.1} ${y + 1}a.9 .44 0 1 0 1.8 0a.9 .44 0 1 0-1.8 0M${x + 2} ${y + 0.56}v.88a.9 .44 0 0 1 0-.88`,
+  future: (x, y) => `M${x + 2} ${y + 0.45}l1.1 1h-2.2z`,
+  foreign: (x, y) => `M${x + 1.2} ${y + 0.6}l1.6 .8m-1.6 0l1.6-.8`,
+  hidden: (x, y) => [0, 1, 2, 3].map((k) => `M${x + k} ${y + 1.7}l1-1.4`).join(""),
+};
 
-// The numbers of one step: one stop for the keyboard, where arrows go from number to number. Nodes are kept from drawing to drawing.
-function lane(follow) {
-  const id = fresh(), cells = [], captions = [], box = make("div", { class: "mha-cells", role: "listbox", tabindex: 0 });
-  let ids = [], where = [], width = 1, now = null;
-  const cell = (at) => {
-    const node = make("span", { role: "option", id: `${id}-${at}`, "aria-selected": "false" });
-    node.at = at;
-    return node;
+// Letters on a grid with frames behind them: few nodes, so that a move lays little out anew.
+function sheet() {
+  const svg = make("svg", { preserveAspectRatio: "none", "aria-hidden": "true" }), paths = {}, names = make("div", { class: "mha-names" }), texts = make("div", { class: "mha-texts" });
+  const node = make("div", { class: "mha-sheet" }, svg, names, texts), stale = changes();
+  const path = (name, d) => {
+    if (!paths[name]) svg.append(paths[name] = make("path", { class: name }));
+    if (stale(name, d)) paths[name].setAttribute("d", d);
   };
-  const trim = (list, length, create) => {
-    while (list.length > length) list.pop().remove();
-    while (list.length < length) box.append(list[list.push(create(list.length)) - 1]);
+  const draw = ({ width, height, captions }, shapes, pieces) => {
+    if (stale("size", `0 0 ${width} ${height}`)) { svg.setAttribute("viewBox", `0 0 ${width} ${height}`); node.style.width = `${width}ch`; }
+    for (const name of Object.keys(paths)) if (!(name in shapes) && name !== "mha-here") path(name, "");
+    for (const [name, list] of Object.entries(shapes)) path(name, list.join(""));
+    tell(names, typed(width, height, captions.map(([x, y, text]) => [x, y, text])));
+    tell(texts, typed(width, height, pieces));
   };
-  const go = (at) => { if (at >= 0 && at < ids.length) { follow(ids[at]); cells[at].scrollIntoView?.({ block: "nearest", inline: "nearest" }); } };
-  for (const event of ["pointerover", "click"]) box.addEventListener(event, ({ target }) => { const hit = target.closest("[role=option]"); if (hit) follow(ids[hit.at]); });
-  box.addEventListener("keydown", (event) => {
-    const at = now ? now.at : 0, to = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + width, ArrowUp: at - width, Home: 0, End: ids.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    go(to);
-  });
-  // `step` {shape, ids}, `axes` names them, `say(at, id)` gives [class, text, label] of a cell, `role(k)` the name of part k.
-  function draw(step, axes, say, role) {
-    ({ ids } = step);
-    const { shape } = step, four = shape.length > 3 ? shape : [shape[0], 1, ...shape.slice(1)], [blocks, rows, columns] = four.slice(-3);
-    const lead = shape.slice(0, -2), bands = ids.length / (blocks * rows * columns);
-    width = columns;
-    where = [];
-    write(box.style, "gridTemplateColumns", `max-content ${`repeat(${columns}, max-content) .5rem `.repeat(blocks)}`);
-    trim(cells, ids.length, cell);
-    ids.forEach((number, at) => {
-      const column = at % columns, row = Math.floor(at / columns) % rows, block = Math.floor(at / columns / rows) % blocks, band = Math.floor(at / columns / rows / blocks);
-      const node = cells[at], [name, text, label] = say(at, number);
-      where[number] = node;
-      write(node, "className", name);
-      write(node.style, "gridArea", `${band * (rows + 1) + row + 2}/${block * (columns + 1) + column + 2}`);
-      tell(node, text);
-      set(node, "aria-label", label);
-    });
-    trim(captions, bands * (rows + blocks), () => make("span", { "aria-hidden": "true", class: "mha-axis-name" }));
-    const told = (node, area, text) => { write(node.style, "gridArea", area); tell(node, text); };
-    for (let band = 0, k = 0; band < bands; band++) {
-      for (let row = 0; row < rows; row++) told(captions[k++], `${band * (rows + 1) + row + 2}/1`, `${axes.at(-2)}=${row}`);
-      for (let block = 0; block < blocks; block++) {
-        const place = (band * blocks + block) % count(lead), part = Math.floor((band * blocks + block) / count(lead));
-        const names = shape.length > 3 || block === 0 ? lead.map((size, axis) => `${axes[axis]}=${Math.floor((shape.length > 3 ? place : band) / count(lead.slice(axis + 1))) % size}`) : [];
-        told(captions[k++], `${band * (rows + 1) + 1}/${block * (columns + 1) + 2}/span 1/span ${columns}`, [role(part), ...names].filter(Boolean).join(" "));
-      }
-    }
-    now = null;
-  }
-  const point = (number) => {
-    const next = where[number] || null;
-    if (now && now !== next) { now.classList.remove("mha-here"); now.setAttribute("aria-selected", "false"); }
-    if (next) { next.classList.add("mha-here"); set(next, "aria-selected", "true"); set(box, "aria-activedescendant", next.id); } else box.removeAttribute("aria-activedescendant");
-    now = next;
-  };
-  return { box, draw, point, at: (number) => where[number]?.at };
+  const here = (d) => { path("mha-here", d); svg.append(paths["mha-here"]); };
+  return { node, draw, here };
 }
 
-// The attentions of one sample: who asks, who is read, and where the answer lands.
-function map(block, state, words, colour) {
-  const { table, fused } = state, { L, rows } = table, first = block * L, sign = (r, j) => reading(table, r, j, fused);
-  const label = (from, k, extra = "") => make("span", { class: `mha-lane mha-hue-${from[colour] % HUES} ${extra}`, "data-row": k }, tag(from, fused, true));
-  const keys = Array.from({ length: L }, (_, j) => fused ? make("span", { class: "mha-pair" }, label(rows[first + j].origins[1], first + j), label(rows[first + j].origins[2], first + j)) : label(rows[first + j].origins[2], first + j));
-  return make("div", { class: "mha-block", style: `grid-template-columns: max-content repeat(${L}, max-content) max-content` },
-    make("span", { class: "mha-axis-name" }, state.block(block)), ...keys, make("span"),
-    ...Array.from({ length: L }, (_, i) => [label(rows[first + i].origins[0], first + i), ...Array.from({ length: L }, (_, j) => make("span", { class: `mha-sign mha-${sign(first + i, j)}` }, words.marks[sign(first + i, j)])),
-      make("span", { class: "mha-axis-name" }, fill(words.lands, rows[first + i].lands))]).flat());
+// The numbers of one step, one stop for the keyboard: arrows go from number to number, as on a slider.
+function lane(follow) {
+  const drawn = sheet(), node = make("div", { class: "mha-cells", role: "slider", tabindex: 0, "aria-valuemin": 1 }, drawn.node);
+  let ids = [], where = [], place = null, say = null, now = 0;
+  const hit = ({ clientX, clientY }) => {
+    const box = drawn.node.getBoundingClientRect(), x = (clientX - box.left) / box.width * place.width + 0.5, y = (clientY - box.top) / box.height * place.height;
+    return place.cells.findIndex(([left, top]) => x >= left && x < left + place.pitch && y >= top && y < top + 2);
+  };
+  for (const event of ["pointermove", "click"]) node.addEventListener(event, (at) => { const k = hit(at); if (k >= 0) follow(ids[k]); });
+  node.addEventListener("keydown", (event) => {
+    const to = { ArrowRight: now + 1, ArrowLeft: now - 1, ArrowDown: now + place.columns, ArrowUp: now - place.columns, Home: 0, End: ids.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    if (!(to in ids)) return;
+    follow(ids[to]);
+    const share = node.scrollWidth / place.width, x = place.cells[to][0];
+    if (x * share < node.scrollLeft || (x + place.pitch) * share > node.scrollLeft + node.clientWidth) node.scrollLeft = (x - 5) * share;
+  });
+  // `kind(at)` names the class of a cell, `text(id)` its label, `told(at)` what is said of it.
+  const draw = (step, planned, kind, text, told) => {
+    [ids, place, say, where] = [step.ids, planned, told, []];
+    const shapes = {};
+    ids.forEach((id, at) => { where[id] = at; (shapes[kind(at)] ||= []).push(frame(place.cells[at], place.pitch)); });
+    drawn.draw(place, shapes, ids.map((id, at) => [...place.cells[at], text(id)]));
+    node.setAttribute("aria-valuemax", ids.length);
+  };
+  const point = (id) => {
+    drawn.here(id in where ? frame(place.cells[where[id]], place.pitch) : "");
+    if (id in where) now = where[id];
+    node.setAttribute("aria-valuenow", now + 1);
+    node.setAttribute("aria-valuetext", say(now));
+  };
+  return { node, draw, point, at: (id) => where[id], name: (text) => node.setAttribute("aria-label", text) };
+}
+
+// One block of attention: who asks (down), who is read (across), where the answer lands (right).
+function drawBlock(drawn, block, row, { table, fused, block: name }, hue, words) {
+  const { rows, L } = table, pitch = 5, tall = fused ? 4 : 2, shapes = {}, pieces = [], here = [];
+  const cell = (own, x, y, k) => {
+    (shapes[`mha-hue-${own[hue]}`] ||= []).push(frame([x, y], pitch));
+    pieces.push([x, y, tag(own, fused, true)]);
+    if (k === row.at && (!fused || own.role === row.role)) here.push(frame([x, y], pitch));
+  };
+  const captions = [[1, 0, name(block)]];
+  for (let i = 0; i < L; i++) {
+    const r = block * L + i, [asks, key, value] = rows[r].origins, y = 1 + tall + 2 * i;
+    cell(asks, 1, y, r);
+    if (fused) cell(key, 7 + i * pitch, 1, r);
+    cell(value, 7 + i * pitch, tall - 1, r);
+    captions.push([8 + L * pitch, y, fill(words.lands, rows[r].lands)]);
+    for (let j = 0; j < L; j++) { const kind = reading(table, r, j, fused); (shapes["mha-" + kind] ||= []).push(MARKS[kind](7 + j * pitch, y)); }
+  }
+  drawn.draw({ width: 17 + L * pitch, height: 1 + tall + 2 * L, captions }, shapes, pieces);
+  drawn.here(here.join(""));
 }
 
 export default {
   render({ model, el }) {
     const board = desk({ model, el, names: NAMES, problem }), { words, put, root } = board, stale = changes();
-    const sized = (name) => {
-      const control = board.place(dial({ name, label: words[name], values: [1, 2, 3, 5], put: (value) => { if (!put(name, value)) control.back(); } }));
-      control.back = () => { control.slider.value = String([1, 2, 3, 5].indexOf(model.get(name))); };
-      return control;
-    };
-    const path = board.place(picker({ name: "path", label: words.path, options: words.paths, put: (value) => { if (!put("path", value)) path.show(model.get("path")); } }));
-    path.node.classList.add("mha-span");
     let picked = null, spot = { batch: 0, role: 0, position: 1, head: 0, dim: 0 }, state = null, followed = null;
     const hue = () => picked || (state.fused ? "role" : "position");
-    const step = board.place(dial({ name: "step", label: words.step, values: [1, 2, 3, 4, 5], text: (k) => `${k}: ${words.steps[k - 1]}`, put: (value) => put("step", value), wide: true }));
-    const move = (by) => put("step", Math.min(5, Math.max(1, model.get("step") + by)));
-    const [back, next] = [[words.back, -1], [words.next, 1]].map(([text, by]) => make("button", { type: "button", onclick: () => move(by) }, text));
-    board.controls.append(make("div", { class: "mha-walk" }, back, next));
-
-    const sizes = SIZES.map(sized);
+    const path = board.place(picker({ name: "path", label: words.path, options: words.paths, put: (value) => { if (!put("path", value)) path.show(model.get("path")); } }));
+    path.node.classList.add("mha-span");
     const colour = board.place(picker({ name: "colour", label: words.colour, options: Object.entries(words.colours), put: (value) => { picked = value; draw(); } }));
+    const step = board.place(dial({ name: "step", label: words.step, values: [1, 2, 3, 4, 5], text: (k) => `${k}: ${words.steps[k - 1]}`, put: (value) => put("step", value), wide: true }));
+    const [back, next] = [[words.back, -1], [words.next, 1]].map(([text, by]) => make("button", { type: "button", onclick: () => put("step", Math.min(5, Math.max(1, model.get("step") + by))) }, text));
+    step.node.append(make("div", { class: "mha-walk" }, back, step.slider, next));
+    const sizes = SIZES.map((name) => {
+      const values = [1, 2, 3, 5], undo = () => { control.slider.value = String(values.indexOf(model.get(name))); };
+      const control = board.place(dial({ name, label: words[name], values, put: (value) => put(name, value) || undo() }), { apart: true });
+      return control;
+    });
+    board.controls.append(make("div", { class: "mha-sizes" }, ...sizes.map(({ node }) => node)));
 
-    const lanes = [0, 1, 2, 3].map(() => lane((number_) => follow(number_))), blocks = make("div", { class: "mha-blocks", role: "img" });
-    const codes = [0, 1, 2, 3, 4].map(() => make("code"));
-    const table4 = () => [[words.row, words.asks, words.answer, ...Array.from({ length: state.table.L }, (_, j) => `${words.reads} ${j}`)], ...state.table.rows.map((row, r) => [`${state.block(row.block)}, ${row.i}`, tag(row.origins[0], state.fused, true).replace("\n", ""), fill(words.lands, row.lands),
-      ...Array.from({ length: state.table.L }, (_, j) => { const kind = reading(state.table, r, j, state.fused); return kind === "hidden" ? "" : `${tag(state.table.rows[row.block * state.table.L + j].origins[2], state.fused, true).replace("\n", "")} ${words.marks[kind]}`; })])];
-    const framed = (k, inner, table) => panel({ drawing: make("div", { class: "mha-drawn" }, codes[k], inner), words, table });
-    const panels = [framed(0, lanes[0].box), framed(1, lanes[1].box), framed(2, lanes[2].box), framed(3, blocks, table4), framed(4, lanes[3].box)];
+    const lanes = [0, 1, 2, 3].map(() => lane(follow)), maps = [], blocks = make("div", { class: "mha-blocks", role: "img" }), codes = words.steps.map(() => make("code"));
+    const title = (k) => `${k + 1} · ${words.steps[k]}`, label = (own, row) => flatly(tag(own, state.fused, row));
+    const read4 = () => [[words.row, words.asks, words.answer, ...Array.from({ length: state.table.L }, (_, j) => `${words.reads} ${j}`)], ...state.table.rows.map((row, r) => [`${state.block(row.block)}, ${row.i}`, label(row.origins[0], true), fill(words.lands, row.lands),
+      ...Array.from({ length: state.table.L }, (_, j) => { const kind = reading(state.table, r, j, state.fused); return kind === "hidden" ? "" : `${label(state.table.rows[row.block * state.table.L + j].origins[2], true)} ${words.marks[kind]}`; })])];
     const numbers = () => [[words.number, words.memory, words.steps[1], words.steps[2], words.steps[4], words.home], ...state.steps[0].ids.map((id) => {
-      const places = lanes.map((each, k) => (each.at(id) === undefined ? "" : index(each.at(id) % count(state.steps[k].shape), state.steps[k].shape)));
-      return [tag(labels(id, state), state.fused).replace("\n", ""), String(id), ...places.slice(1), places[3] === "" ? "" : wrongAt(3, lanes[3].at(id), state).length ? words.no : words.yes];
+      const [, viewed, read_, merged] = lanes.map((each, k) => (each.at(id) === undefined ? "" : index(each.at(id) % count(state.steps[k].shape), state.steps[k].shape)));
+      return [label(labels(id, state)), String(id), viewed, read_, merged, merged && (wrongAt(3, lanes[3].at(id), state).length ? words.no : words.yes)];
     })];
+    const panels = codes.map((code, k) => panel({ drawing: make("div", { class: "mha-drawn" }, code, k === 3 ? blocks : lanes[k > 3 ? 3 : k].node), words, table: k === 3 ? read4 : null }));
     const said = make("p", { class: "mha-trail", role: "status" }), trail = panel({ drawing: said, words, table: numbers }), counts = ledger(words);
     counts.node.classList.add("mha-probes");
-    root.append(make("div", { class: "mha-steps" }, ...panels.map(({ node }) => node)), make("div", { class: "mha-panels" }, trail.node, counts.node), board.timed);
+    root.append(make("div", { class: "mha-steps" }, ...panels.map(({ node }) => node), make("div", { class: "mha-stack" }, trail.node, counts.node)), board.timed);
 
     function follow(id) {
       spot = labels(id, state);
@@ -117,38 +126,41 @@ export default {
     function point() {
       followed = number(spot, state);
       lanes.forEach((each) => each.point(followed));
-      const at = lanes[2].at(followed), all = state.from.length, row = Math.floor(at % all / state.d_k), { shape } = state.steps[2], band = Math.floor(row / state.table.L / shape[1]);
-      if (stale("map", JSON.stringify([band, state.path, shape, hue()]))) blocks.replaceChildren(...Array.from({ length: shape[1] }, (_, k) => map(band * shape[1] + k, state, words, hue())));
-      for (const node of blocks.querySelectorAll(".mha-lane")) node.classList.toggle("mha-here", Number(node.dataset.row) === row && (!state.fused || node.textContent === tag(spot, true, true)));
-      tell(said, story(followed, lanes.map((each) => each.at(followed)), state, words));
+      const { table, fused, steps } = state, all = state.from.length, row = Math.floor(lanes[2].at(followed) % all / state.d_k), wide = steps[2].shape[1], band = Math.floor(row / table.L / wide);
+      while (maps.length < wide) blocks.append(maps[maps.push(sheet()) - 1].node);
+      maps.forEach((drawn, k) => {
+        drawn.node.hidden = k >= wide;
+        if (k < wide) drawBlock(drawn, band * wide + k, { at: row, role: fused ? Math.floor(lanes[2].at(followed) / all) : 0 }, state, hue(), words);
+      });
+      panels[3].say(title(3), `${describe(state, words)[3]} ${fill(words.attend_shown, { band })}`);
+      tell(said, story(followed, lanes.map((each) => each.at(followed)), state, model.get("step"), words));
     }
     function draw() {
-      const result = model.get("result"), { steps, ...size } = result, fused = steps[0].shape[2] > steps[3].shape[2], shown = model.get("step");
-      const found = walk(size), axes = AXES[size.path];
-      state = { ...result, fused, from: found.from, table: attended(size, { steps, from: found.from }) };
-      state.block = (block) => steps[2].shape.slice(0, 2).map((_, k) => `${axes[2][k]}=${k ? block % steps[2].shape[1] : Math.floor(block / steps[2].shape[1])}`).join(" ");
-      spot = { batch: Math.min(spot.batch, size.batch - 1), role: fused ? spot.role : 0, position: Math.min(spot.position, size.positions - 1), head: Math.min(spot.head, size.num_heads - 1), dim: Math.min(spot.dim, size.d_k - 1) };
-      if (stale("lanes", JSON.stringify([size.batch, size.positions, size.num_heads, size.d_k, size.path, hue()]))) lanes.forEach((each, k) => each.draw(steps[k], axes[k], (at, id) => {
-        const own = labels(id, size), off = wrongAt(k, at, state).length > 0;
-        return [`mha-lane mha-hue-${own[hue()] % HUES}${off ? " mha-off" : ""}`, tag(own, fused), fill(words.at, { address: address(own, state, words), place: index(at % count(steps[k].shape), steps[k].shape), off: off ? words.trail_off : "" })];
-      }, (part) => (fused && k === 2 ? words.roles[part] : "")));
-      const notes = describe(state, words);
+      const result = model.get("result"), { steps, ...size } = result, fused = result.path === "split_interleaved", shown = model.get("step"), axes = AXES[size.path], { from } = walk(size);
+      state = { ...result, fused, from, table: attended(size, { steps, from }) };
+      state.block = (block) => `${axes[2][0]}=${Math.floor(block / steps[2].shape[1])} ${axes[2][1]}=${block % steps[2].shape[1]}`;
+      spot = Object.fromEntries(Object.entries({ batch: size.batch, role: fused ? 3 : 1, position: size.positions, head: size.num_heads, dim: size.d_k }).map(([name, most]) => [name, Math.min(spot[name], most - 1)]));
+      if (stale("lanes", JSON.stringify([SIZES.map((name) => size[name]), size.path, hue()]))) lanes.forEach((each, k) => {
+        const whole = count(steps[k].shape), off = (at) => wrongAt(k, at, state).length > 0, own = (at) => labels(steps[k].ids[at], size);
+        each.draw(steps[k], plan(steps[k], axes[k], fused, (part) => (fused && k === 2 ? words.roles[part] : "")), (at) => `mha-hue-${own(at)[hue()]}${off(at) ? " mha-off" : ""}`, (id) => tag(labels(id, size), fused),
+          (at) => fill(words.at, { address: address(own(at), state, words), place: index(at % whole, steps[k].shape), off: off(at) ? words.trail_off : "" }));
+        each.name(title(k > 2 ? 4 : k));
+      });
+      const notes = describe(state, words), told = summary(state, shown, words);
       panels.forEach((each, k) => {
         each.node.hidden = k >= shown;
         each.node.classList.toggle("mha-now", k === shown - 1);
         tell(codes[k], k === 3 ? words.attend_code : words.codes[size.path][k > 3 ? 3 : k]);
-        each.say(`${k + 1} · ${words.steps[k]}`, notes[k]);
+        if (k !== 3) each.say(title(k), notes[k]);
       });
-      [0, 1, 2, 4].forEach((k, at) => set(lanes[at].box, "aria-label", `${k + 1} · ${words.steps[k]}`));
-      counts.show(words.probes, [words.found], shown < 5 ? [[words.probes_wait, ""]] : verdicts(state, words));
-      const told = summary(state, shown, words);
+      counts.show(words.probes, shown < 5 ? [""] : [words.found], shown < 5 ? [[words.probes_wait, ""]] : verdicts(state, words));
       tell(board.tell, told);
-      set(blocks, "aria-label", `${words.steps[3]}. ${told}`);
+      blocks.setAttribute("aria-label", `${words.steps[3]}. ${told}`);
       sizes.forEach((control, k) => control.show(size[SIZES[k]]));
       path.show(size.path);
       colour.show(hue());
       step.show(shown);
-      [back, next].forEach((button, k) => set(button, "aria-disabled", String(shown === (k ? 5 : 1))));
+      [back, next].forEach((button, k) => button.setAttribute("aria-disabled", shown === (k ? 5 : 1)));
       point();
       trail.say(words.trail, "");
       board.clock(result);

@@ -90,13 +90,14 @@ export function attended(choices, { steps, from } = walk(choices)) {
   return { rows, L };
 }
 
-// What row r of its block takes from row j: "hidden" by the mask, "future", "foreign" (another sample), "other" (another head, or no value), "fine".
+// What row r of its block takes from row j: "hidden" by the mask, "foreign" (another sample), "future", "mixed" (another head, question or role), "fine".
 export function reading({ rows, L }, r, j, fused = false) {
-  const { sees, lands, block } = rows[r], from = rows[block * L + j].origins[2];
+  const { sees, lands, block, origins: [query] } = rows[r], [, key, value] = rows[block * L + j].origins;
   if (j >= sees) return "hidden";
-  if (from.batch !== lands.batch) return "foreign";
-  if (from.position > lands.position) return "future";
-  return from.head !== lands.head || (fused && from.role !== 2) ? "other" : "fine";
+  if (value.batch !== lands.batch) return "foreign";
+  if (value.position > lands.position) return "future";
+  const own = ["batch", "position", "head"].every((name) => query[name] === lands[name] && key[name] === value[name]) && value.head === lands.head;
+  return own && (!fused || (query.role === 0 && key.role === 1 && value.role === 2)) ? "fine" : "mixed";
 }
 
 function leak(size, found, allowed) {
@@ -145,6 +146,33 @@ export function compute(choices) {
     trace, equal: trace.attended.any === 0 && trace.merged.any === 0 };
 }
 
+// Where cells and captions stand, in letters and lines of a type of one width: cells [x, y], captions [x, y, text].
+export function plan({ shape, ids }, axes, fused, part = () => "") {
+  const deep = shape.length > 3, pitch = fused ? 6 : 5, [blocks, rows, columns] = (deep ? shape : [1, ...shape.slice(1)]).slice(-3);
+  const lead = deep ? shape.slice(0, -2) : shape.slice(0, 1), each = columns * pitch, cells = [], captions = [], bands = ids.length / (blocks * rows * columns);
+  const left = (block) => 5 + block * (each + 1), top = (band) => band * (2 * rows + 1);
+  ids.forEach((_, at) => {
+    const line = Math.floor(at / columns), block = Math.floor(line / rows) % blocks;
+    cells.push([left(block) + at % columns * pitch, top(Math.floor(line / rows / blocks)) + 1 + 2 * (line % rows)]);
+  });
+  for (let band = 0; band < bands; band++) {
+    for (let row = 0; row < rows; row++) captions.push([0, top(band) + 1 + 2 * row, axes.at(-2) === "3" ? "qkv"[row] : `${axes.at(-2)}=${row}`]);
+    for (let block = 0; block < blocks; block++) {
+      const at = band * blocks + block, names = lead.map((size, k) => [axes[k], Math.floor(at / count(lead.slice(k + 1))) % size]), first = part(Math.floor(at / count(lead)));
+      const said = (equal, space) => [...(first ? [first] : []), ...names.map((pair) => pair.join(equal))].join(space);
+      captions.push([left(block), top(band), [said("=", " "), said("", " ")].find((text) => text.length <= each) || said("", "")]);
+    }
+  }
+  return { width: left(blocks), height: top(bands), cells, captions, columns, pitch };
+}
+
+// Lines of text with each of the pieces [x, y, text] at its place; a text may have two lines.
+export function typed(width, height, pieces) {
+  const lines = Array.from({ length: height }, () => Array(width).fill(" "));
+  for (const [x, y, text] of pieces) text.split("\n").forEach((line, k) => [...line].forEach((letter, i) => { lines[y + k][x + i] = letter; }));
+  return lines.map((line) => line.join("").trimEnd()).join("\n");
+}
+
 // The words of a state.
 const list = (shape) => `(${shape.join(", ")})`;
 const pairsOf = ({ asked, pairs, forbidden, silent }, words) =>
@@ -171,7 +199,7 @@ export function verdicts({ causal, foreign, trace, steps, equal }, words) {
 }
 
 export function readings({ rows, L }, fused) {
-  const sum = { fine: 0, other: 0, future: 0, foreign: 0, hidden: 0 };
+  const sum = { fine: 0, mixed: 0, future: 0, foreign: 0, hidden: 0 };
   rows.forEach((_, r) => { for (let j = 0; j < L; j++) sum[reading({ rows, L }, r, j, fused)]++; });
   return sum;
 }
@@ -180,7 +208,7 @@ export function summary(state, step, words) {
   const { steps, path, trace, causal, foreign, equal } = state, fused = path === "split_interleaved";
   if (step === 4) {
     const table = attended(state), sum = readings(table, fused);
-    return fill(words.tell_attend, { blocks: table.rows.length / table.L, rows: table.L, all: table.rows.length * table.L - sum.hidden, future: sum.future, foreign: sum.foreign, other: sum.other });
+    return fill(words.tell_attend, { blocks: table.rows.length / table.L, rows: table.L, all: table.rows.length * table.L - sum.hidden, future: sum.future, foreign: sum.foreign, mixed: sum.mixed });
   }
   if (step < 4) {
     const { shape, strides, contiguous: whole, ids } = steps[step - 1], values = { step, name: words.steps[step - 1], shape: list(shape), strides: list(strides), kind: whole ? words.dense : words.sparse };
@@ -190,14 +218,15 @@ export function summary(state, step, words) {
   if (equal) return fill(path === "right" ? words.tell_right : words.tell_lucky, { all, path, why: words.lucky[path], elsewhere: words.elsewhere[path] });
   const by = [[causal, causal.silent ? words.by_silent : words.by_causal], [foreign, words.by_batch]].filter(([probe]) => probe.pairs.length || (probe === causal && probe.silent))
     .map(([probe, text]) => fill(text, { found: probe.pairs.length, all: probe.forbidden }));
-  const named = (test) => [["causal", causal], ["foreign", foreign]].filter(([, probe]) => test(probe)).map(([name]) => words.probe_names[name]).join(words.and);
+  const named = (test) => [["causal", causal], ["foreign", foreign]].filter(([, probe]) => test(probe)).map(([name]) => words.probe_names[name]).join(words.or);
   const missed = named((probe) => probe.asked && !probe.pairs.length && !(probe === causal && probe.silent)), unasked = named((probe) => !probe.asked);
   return [fill(words.tell_wrong, { attended: trace.attended.any, read: steps[2].ids.length, merged: trace.merged.any, all, by: [...by, words.by_trace].join(words.and) }),
     missed && fill(words.tell_missed, { missed }), unasked && fill(words.tell_unasked, { unasked })].filter(Boolean).join(" ");
 }
 
-// Where one number stands in every step, in words; `at` is undefined where it is not.
-export function story(id, at, state, words) {
+// Where one number stands in the first `step` steps, in words; `at` is undefined where it is not.
+export function story(id, at, state, step, words) {
   const place = (k) => at[k] === undefined ? words.trail_gone : index(at[k] % count(state.steps[k].shape), state.steps[k].shape) + (wrongAt(k, at[k], state).length ? words.trail_off : "");
-  return fill(words.trail_text, { address: address(labels(id, state), state, words), memory: id, view: place(1), read: place(2), merged: place(3) });
+  const told = [words.trail_memory, words.trail_view, words.trail_read, "", words.trail_merged].slice(0, step);
+  return [address(labels(id, state), state, words) + ".", ...told.map((text, k) => fill(text, { memory: id, place: k && text ? place(k > 3 ? 3 : k) : "" }))].filter(Boolean).join(" ");
 }
