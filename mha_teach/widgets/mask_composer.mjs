@@ -27,11 +27,13 @@ function sheet(id) {
 function edged(square, heads) {
   const across = make("div", { class: "mha-across", "aria-hidden": "true" }), down = make("div", { class: "mha-down", "aria-hidden": "true" });
   const sides = heads.map(() => make("div", { class: "mha-beside", "aria-hidden": "true" }));
-  const node = make("div", { class: "mha-map mha-edged" }, make("span"), across, ...heads.map((text) => make("span", { class: "mha-beside-head", "aria-hidden": "true" }, text)), down, square, ...sides);
-  node.style.gridTemplateColumns = `fit-content(32%) minmax(0, 1fr)${" auto".repeat(heads.length)}`;
+  const tops = heads.map((text) => make("span", { class: "mha-beside-head", "aria-hidden": "true" }, text));
+  const node = make("div", { class: "mha-map mha-edged" }, make("span"), across, ...tops, down, square, ...sides);
   const names = (labels) => {
     const n = labels.length;
     node.classList.toggle("mha-tight", n > 8);
+    node.style.gridTemplateColumns = `fit-content(32%) minmax(0, 1fr)${" auto".repeat(n > SMALL ? 0 : heads.length)}`;
+    for (const part of [...tops, ...sides]) part.hidden = n > SMALL;
     for (const [box, axis] of [[across, "Columns"], [down, "Rows"], ...sides.map((side) => [side, "Rows"])]) box.style[`gridTemplate${axis}`] = `repeat(${n}, minmax(0, 1fr))`;
     for (const box of [across, down]) box.replaceChildren(...(n > SMALL ? [] : labels.map((label) => make("span", {}, label))));
     for (const side of sides) side.replaceChildren(...(n > SMALL ? [] : labels.map(() => make("span", {}, ""))));
@@ -43,7 +45,7 @@ function edged(square, heads) {
 // The square to draw on: by mouse, finger or keyboard. `look(i, j)` reads a cell, `set(cells, look)` writes some.
 function easel({ words, size, look, set, status, saying }) {
   const hint = fresh(), { svg, ...rest } = sheet(fresh());
-  const dots = make("path", { class: "mha-drawn" }), cursor = make("rect", { class: "mha-frame", width: 1, height: 1 });
+  const dots = make("path", { class: "mha-dots" }), cursor = make("rect", { class: "mha-frame", width: 1, height: 1 });
   const square = make("div", { class: "mha-square mha-draw", tabindex: 0, role: "application", "aria-label": words.draw, "aria-describedby": hint }, svg);
   svg.append(dots, cursor);
   let at = [0, 0], brush = null;
@@ -161,7 +163,7 @@ export default {
       mask.say(words.mask, words.mask_note);
       const finite = Array.from(state.sums).filter((x) => !Number.isNaN(x));
       const sums = finite.length ? fill(words.sums, { low: sum(Math.min(...finite)), high: sum(Math.max(...finite)) }) : "";
-      weights.say(words.weights, [words.weights_note, sums, choices.placement === "before" ? fill(words.low, { low: big(state.low[0]), type: choices.float_type }) : ""].filter(Boolean).join(" "));
+      weights.say(words.weights, [words.weights_note, sums, lost.length ? fill(words.nan_rows, { rows: ranges(lost) }) : "", choices.placement === "before" ? fill(words.low, { low: big(state.low[0]), type: choices.float_type }) : ""].filter(Boolean).join(" "));
       const pair = (name, write) => [state[name], state[name + "_ahead"]].map((x) => write(x));
       counts.show(words.numbers, [words.blocked, words.ahead], [[words.count, ...pair("blocked", String)], [words.loose_worst, ...pair("loose", (x) => percent(worst(x)[0]))], [words.leak_worst, ...pair("leak", (x) => digits(worst(x)[0]))], [words.leak_mean, ...pair("leak", (x) => digits(mean(x)))]]);
       const written = literal(state, choices, words), [, , , entries, axes] = words.libraries.find(([id]) => id === choices.library);

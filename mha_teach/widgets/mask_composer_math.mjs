@@ -109,6 +109,12 @@ export const worst = (list) => Array.from(list).reduce((best, x, i) => (x > best
 // Mean over the rows that are not NaN.
 export const mean = (list) => { const good = Array.from(list).filter((x) => !Number.isNaN(x)); return good.length ? good.reduce((a, b) => a + b) / good.length : 0; };
 
+// Places from 0 as people count them: 1–3, 5.
+export function ranges(places) {
+  const runs = places.reduce((out, i) => (out.at(-1)?.[1] === i - 1 ? (out.at(-1)[1] = i) : out.push([i, i]), out), []);
+  return runs.map(([a, b]) => (a === b ? a + 1 : `${a + 1}–${b + 1}`)).join(", ");
+}
+
 // −∞ and numbers near it in the fewest characters.
 export const big = (x) => (x === -Infinity ? "−∞" : Math.abs(x) < 1e6 ? digits(x) : x.toExponential(Math.abs(x) === 1e9 ? 0 : 2).replace("e+", "e")).replace("-", "−");
 

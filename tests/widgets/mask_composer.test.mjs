@@ -100,7 +100,8 @@ test("nothing leaks before the softmax or after it with renormalising; the leak 
   assert.ok(furthest(Array.from(found("renormalised").weights), Array.from(before)) < 1e-6);
 });
 
-test("the largest of a list, its mean, and large numbers in few characters", () => {
+test("the largest of a list, its mean, rows as people count them, and large numbers in few characters", () => {
+  assert.deepEqual([[], [0], [0, 1, 2, 4], [3, 5]].map(composer.ranges), ["", "1", "1–3, 5", "4, 6"]);
   assert.deepEqual(composer.worst([0.1, NaN, 0.4, 0.2]), [0.4, 2]);
   assert.deepEqual(composer.worst([NaN]), [0, 0]);
   assert.equal(composer.mean([0.25, NaN, 0.75]), 0.5);

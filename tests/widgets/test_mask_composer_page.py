@@ -130,6 +130,7 @@ def test_the_live_view_names_device_and_time_and_draws_64_positions(watched: Wat
     page.locator(".mha-draw").press("End")
     page.keyboard.press("Space")
     assert page.evaluate("probe.log.at(-1)") == ["drawn", [[0, 63, 1]]]
+    assert not page.locator(".mha-beside").first.is_visible()  # 64 sums have no room, the table has them
     page.evaluate("probe.say({field: 'drawn', text: 'no such cell'})")  # Python may refuse, too
     assert page.get_by_role("alert").inner_text().endswith("no such cell")
 
@@ -169,6 +170,7 @@ def test_cells_are_drawn_by_click_and_drag(watched: Watched, tmp_path: Path) -> 
     assert "16 of 36" in told(page) and "1 of 6 rows are NaN" in told(page)
     assert page.locator(".mha-beside").first.inner_text().split()[-1] == "NaN"
     assert page.locator(".mha-nan text").text_content() == "NaN"
+    assert "NaN: query 6." in page.locator("main").inner_text()
     assert square.screenshot(path=tmp_path / "drawn.png") != before
     page.mouse.move(*place(page, 2, 2))
     page.mouse.down()
