@@ -52,7 +52,8 @@ def on_show(look_again: bool = False) -> list[list]:
     if look_again and missing():
         missing.cache_clear()  # the reader may have installed the weights meanwhile
     real = [] if missing() else [[name, 6, 12] for name in REAL]
-    return real + [[name, 2, 4] for name in _toys()]
+    toys = [[name, len(toy(name).layers), toy(name).layers[0].num_heads] for name in _toys()]
+    return real + toys
 
 
 def scenes(
@@ -110,6 +111,7 @@ def _drift(closed: Float[Tensor, "head position d_model"], seen: Any) -> tuple[T
     return 1 - whole, 1 - F.cosine_similarity(closed, seen.hidden, -1)
 
 
+@lru_cache(maxsize=2)
 def toy(name: str) -> Any:
     """The recorded small causal model in float64, or its control: the same as it is before any training."""
     if name == "toy":
@@ -119,39 +121,52 @@ def toy(name: str) -> Any:
         return data.CausalModel().double().eval().requires_grad_(False)
 
 
+def toy_ids(which: int) -> Int[Tensor, "1 position"]:
+    """A sequence of the toy and the symbol that comes after it."""
+    return data.repeated(1, seed=which, length=LENGTH + 1, period=PERIODS[which])[0]
+
+
 @lru_cache(maxsize=8)
 @torch.no_grad()
 def toy_scene(name: str, which: int) -> dict:
-    """The toy on its sequence number ``which``. Harm: accuracy lost in the repeated part, over 64 sequences.
+    """The toy on its sequence number ``which``: ``harm`` as in :func:`toy_harm`.
 
     ``places``: fall in the probability of the right next symbol at each position of the sequence shown.
     """
-    model, period = toy(name), PERIODS[which]
-    ids, _ = data.repeated(1, seed=which, length=LENGTH + 1, period=period)
+    model, ids = toy(name), toy_ids(which)
     seen, right = ids[:, :-1], ids[:, 1:]
 
-    def chance_of_right() -> Tensor:
+    def chance_of_right() -> Float[Tensor, " position"]:
         return model(seen)[0].softmax(-1).gather(-1, right[..., None])[0, :, 0]
 
-    def closed(score: Callable[[], Tensor]) -> Tensor:
-        whole, lost = score(), []
-        for layer in range(len(model.layers)):
-            for head in range(model.layers[layer].num_heads):
-                with data.without_heads(model, {(layer, head)}):
-                    lost.append(whole - score())
-        return torch.stack(lost).unflatten(0, (len(model.layers), -1))
-
-    exam, periods = data.repeated(64, seed=7)
-    asked = torch.arange(exam.shape[1] - 1) >= periods[:, None]  # the symbol stood there once before
-    right_ones = exam[:, 1:][asked]
-
-    def accuracy() -> Tensor:
-        return (model(exam)[0][:, :-1].argmax(-1)[asked] == right_ones).double().mean()
-
-    allowed = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
-    maps = model(seen)[1][0]
     tokens = [SYMBOLS[i] for i in seen[0].tolist()]
-    return hang(tokens, seen[0], maps, closed(accuracy), closed(chance_of_right), allowed)
+    allowed = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
+    return hang(tokens, seen[0], model(seen)[1][0], toy_harm(name), _lost(model, chance_of_right), allowed)
+
+
+@lru_cache(maxsize=2)
+@torch.no_grad()
+def toy_harm(name: str) -> Float[Tensor, "layer head"]:
+    """Accuracy that is lost when a head is closed, over 64 sequences, where a symbol that stood there before comes next."""
+    model, (ids, periods) = toy(name), data.repeated(64, seed=7)
+    asked = torch.arange(ids.shape[1] - 1) >= periods[:, None]
+    right = ids[:, 1:][asked]
+
+    def accuracy() -> Float[Tensor, ""]:
+        return (model(ids)[0][:, :-1].argmax(-1)[asked] == right).double().mean()
+
+    return _lost(model, accuracy)
+
+
+def _lost(model: Any, score: Callable[[], Tensor]) -> Float[Tensor, "layer head *score"]:
+    whole, layers = score(), []
+    for at, layer in enumerate(model.layers):
+        heads = []
+        for head in range(layer.num_heads):
+            with data.without_heads(model, {(at, head)}):
+                heads.append(whole - score())
+        layers.append(torch.stack(heads))
+    return torch.stack(layers)
 
 
 def hang(
@@ -162,7 +177,7 @@ def hang(
     places: Float[Tensor, "layer head position"],
     allowed: Bool[Tensor, "query key"],
 ) -> dict:
-    """A scene as it travels: maps in steps of 1/255, numbers with three digits, None where a score has no meaning."""
+    """A scene as it travels: maps in steps of 1/255, numbers with two or three digits, None where a score has no meaning."""
     maps, ids = maps.cpu(), ids.cpu()
     targets, scores = role_targets(ids), []
     for role in ROLES[:-1]:
@@ -175,14 +190,14 @@ def hang(
         "maps": (255 * maps).round().to(torch.uint8),
         "roles": _short(torch.stack(scores, -1)),
         "harm": _short(harm),
-        "places": _short(places),
+        "places": _short(places, 2),
     }
 
 
-def _short(values: Tensor) -> list:
+def _short(values: Tensor, digits: int = 3) -> list:
     def cut(value: Any) -> Any:
         if isinstance(value, list):
             return [cut(item) for item in value]
-        return None if math.isnan(value) else float(f"{value:.3g}")
+        return None if math.isnan(value) else float(f"{value:.{digits}g}")
 
     return cut(values.double().cpu().tolist())

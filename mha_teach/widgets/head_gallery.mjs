@@ -1,9 +1,9 @@
 // The view of the head gallery; its arithmetic stands in head_gallery_math.mjs.
 
-const BLOCK = 4, W = 300, TICKS = { drift: [1e-4, 1e-3, 1e-2, 0.1, 1], drop: [0, 0.25, 0.5, 0.75, 1] };
+const BLOCK = 12, W = 300, TICKS = { drift: [1e-4, 1e-3, 1e-2, 0.1, 1], drop: [0, 0.25, 0.5, 0.75, 1] };
 
 // A canvas for maps with a drawing over it, and labels on both sides.
-function easel() {
+function easel(kind) {
   const canvas = make("canvas", { class: "mha-pixels", role: "img" }), over = make("svg", { "aria-hidden": "true", preserveAspectRatio: "none" });
   const across = make("div", { class: "mha-across", "aria-hidden": "true" }), down = make("div", { class: "mha-down", "aria-hidden": "true" });
   const square = make("div", { class: "mha-square" }, canvas, over), stale = changes();
@@ -13,7 +13,7 @@ function easel() {
       box.replaceChildren(...(list.length > 32 ? [] : list.map((text) => make("span", {}, text))));
     }
   };
-  return { node: make("div", { class: "mha-map mha-snug" }, make("span"), across, down, square), canvas, over, square, label, stale };
+  return { node: make("div", { class: "mha-map " + kind }, make("span"), across, down, square), canvas, over, square, label, stale };
 }
 
 // All heads on one line by their harm, the chosen one as a triangle; heads of its layer are filled, the others hollow.
@@ -22,7 +22,7 @@ function strip(svg, scene, layer, head, toy, words) {
   const dot = (x, y, r) => `M${(at(x) - r).toFixed(1)} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
   const place = (l, h) => 44 - 5 * ((7 * h + 5 * l) % 6);
   const dots = (which) => scene.harm.flatMap((row, l) => row.flatMap((x, h) => (which(l, h) ? [dot(x, place(l, h), 3)] : []))).join("");
-  const { own, mates } = standing(scene.harm, layer, head), x = at(own), m = at(mates);
+  const { own, usual } = standing(scene.harm, layer, head), x = at(own), m = at(usual);
   svg.replaceChildren(make("line", { class: "mha-axis", x1: 8, x2: W - 8, y1: 52, y2: 52 }),
     ...ticks.map((v) => make("text", { class: "mha-tick", x: at(v), y: 66, "text-anchor": "middle" }, String(v))),
     make("line", { class: "mha-cursor", x1: m, x2: m, y1: 12, y2: 52 }), make("text", { class: "mha-tick", x: m, y: 9, "text-anchor": "middle" }, words.median),
@@ -51,8 +51,8 @@ export default {
     close.addEventListener("click", () => put("closed", !model.get("closed")));
     board.place({ node: close }, { field: close });
 
-    const all = easel(), one = easel(), stale = changes(), scores = bars([words.role]), places = bars([words.token]), counts = ledger(words);
-    const line = make("svg", { viewBox: `0 0 ${W} 70`, class: "mha-plot mha-strip", role: "img" }), harmed = make("div", {}, line, places.node);
+    const all = easel("mha-snug mha-upright"), one = easel("mha-snug"), stale = changes(), scores = bars([words.role]), places = bars([words.token]), counts = ledger(words);
+    const plot = make("svg", { viewBox: `0 0 ${W} 70`, class: "mha-plot mha-strip", role: "img" }), harmed = make("div", {}, plot, places.node);
     places.node.classList.add("mha-small");
     scores.node.classList.add("mha-named");
     const kinds = [["maps", words.maps], ...words.roles.map((role, k) => [String(k), fill(words.score_of, { role })]), ["-1", words.harm]];
@@ -103,18 +103,19 @@ export default {
       played.say(fill(words.played, { name }), words.played_note);
       harmed.hidden = !closed;
       if (closed) {
-        strip(line, scene, l, h, toy, words);
+        strip(plot, scene, l, h, toy, words);
         const most = Math.max(...state.places, 1e-9), order = scene.tokens.map((_, i) => i).sort((a, b) => state.places[b] - state.places[a]).slice(0, 16).sort((a, b) => a - b);
         places.show([words.token, toy ? words.fall : words.drift], order.map((i) => [scene.tokens[i], { share: Math.max(0, state.places[i]) / most, mark: "", text: fine(state.places[i]) }]));
       }
       knocked.say(closed ? fill(words.knocked, { name }) : words.knock, closed ? (toy ? words.drop_note : words.drift_note) : words.knock_note);
-      const lines = [trained, control].map((from) => standing(from.harm, l, h)), cells = (field) => lines.map((found) => (closed ? fine(found[field]) : "?"));
-      counts.show(toy ? words.drop_heading : words.drift_heading, words.columns, [[fill(words.this_head, { name }), ...cells("own")], [fill(words.mates, { layer: l, count: heads - 1 }), ...cells("mates")],
-        [fill(words.rank, { count: heads }), ...cells("rank")], [fill(words.all_others, { count: layers * heads - 1 }), ...cells("median")]]);
+      const lines = [trained, control].map((from) => standing(from.harm, l, h)), { thin, count, all } = lines[0];
+      const line = (text, field) => [text, ...lines.map((found) => (closed ? fine(found[field]) : "?"))], peers = fill(thin ? words.peers_all : words.peers, { count, layer: l });
+      counts.show(toy ? words.drop_heading : words.drift_heading, words.columns, [line(fill(words.this_head, { name }), "own"), line(fill(words.usual, { peers }), "usual"),
+        line(fill(words.rank, { count: count + 1 }), "rank"), ...(thin ? [] : [line(fill(words.usual, { peers: fill(words.peers_all, { count: all }) }), "others")])]);
       const told = summary(result, { ...chosen, layer: l, head: h }, words);
       tell(board.tell, told);
       one.canvas.setAttribute("aria-label", `${fill(words.map, { name, model: state.title })}. ${told}`);
-      line.setAttribute("aria-label", told);
+      plot.setAttribute("aria-label", told);
       pick.show(chosen.model);
       sentence.options(texts().map((text, i) => [i < words.sentences.length || toy ? i : -1, text]));
       sentence.show(chosen.sentence);

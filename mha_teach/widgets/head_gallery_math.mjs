@@ -1,6 +1,6 @@
 // What is said about one head: its pattern, the control's, and its place among the knock-outs (chapter 06).
 
-const NAMES = ["model", "layer", "head", "sentence", "text", "closed"], CLEAR = 0.5, FAR = 2, FLOOR = 1e-5;
+const NAMES = ["model", "layer", "head", "sentence", "text", "closed"], CLEAR = 0.5, FAR = 2, THIN = 4, FLOOR = 1e-5;
 const CONTROL = { minilm: "random", random: "random", toy: "toy_random", toy_random: "toy_random" };
 const TRAINED = { minilm: "minilm", random: "minilm", toy: "toy", toy_random: "toy" };
 export const isToy = (model) => TRAINED[model] === "toy";
@@ -46,11 +46,11 @@ export function median(list) {
 // Two digits that matter, also of small numbers.
 export const fine = (x) => (x === 0 || Math.abs(x) >= 0.1 ? digits(x) : String(Number(x.toPrecision(2))));
 
-// A head's harm, the median of all other heads, that of the others in its layer, and its rank in the layer; 1 harms most.
+// A head's harm beside that of its peers, the other heads of its layer, or of the whole model where layers are thin; rank 1 harms most.
 export function standing(harm, layer, head) {
-  const own = harm[layer][head], mates = harm[layer].filter((_, h) => h !== head);
-  const others = [...mates, ...harm.flatMap((row, l) => (l === layer ? [] : row))];
-  return { own, median: median(others), mates: median(mates), rank: 1 + mates.filter((x) => x > own).length };
+  const own = harm[layer][head], mates = harm[layer].filter((_, h) => h !== head), others = [...mates, ...harm.flatMap((row, l) => (l === layer ? [] : row))];
+  const thin = mates.length < THIN, peers = thin ? others : mates;
+  return { own, thin, usual: median(peers), count: peers.length, rank: 1 + peers.filter((x) => x > own).length, others: median(others), all: others.length };
 }
 
 // The role of which a head has most, its score, the same head's in the control, and the most that any control head has.
@@ -73,9 +73,9 @@ export const alongHarm = (x, toy) => Math.min(1, Math.max(0, toy ? x : 1 + Math.
 
 export function summary(result, { model, layer, head, closed }, words) {
   const scene = result.scenes[model], control = result.scenes[CONTROL[model]], harm = standing(scene.harm, layer, head);
-  const seen = pattern(scene, control, layer, head), clear = seen.score >= CLEAR, lacks = seen.most < seen.score / 2, hurts = harm.own > FAR * harm.mates;
+  const seen = pattern(scene, control, layer, head), clear = seen.score >= CLEAR, lacks = seen.most < seen.score / 2, hurts = harm.own > FAR * harm.usual;
   const values = { name: nameOf(layer, head), layer, role: words.roles[seen.role], score: percent(seen.score), control: percent(seen.control), most: percent(seen.most),
-    own: fine(harm.own), mates: fine(harm.mates), count: scene.harm[layer].length - 1 };
+    own: fine(harm.own), usual: fine(harm.usual), peers: fill(harm.thin ? words.peers_all : words.peers, { count: harm.count, layer }) };
   const untrained = CONTROL[model] === model;
   const first = untrained ? words.tell_untrained : !clear ? words.tell_none : lacks ? words.tell_lacks : words.tell_has;
   const then = !closed ? words.tell_guess : isToy(model) ? words.tell_drop : words.tell_drift;
