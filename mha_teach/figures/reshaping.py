@@ -82,13 +82,13 @@ def _letter(batch: int) -> str:
 
 
 def _cell(ax: Axes, x: float, y: float, label: dict[str, int], hue: str, off: bool, several: bool) -> None:
-    color = theme.role(("query", "key", "value")[label["role"]]) if hue == "role" else theme.series(label[hue])
+    color = (
+        theme.role(("query", "key", "value")[label["role"]]) if hue == "role" else theme.series(label[hue])
+    )
     edge, lw = (theme.palette()["bad"]["light"], 2.0) if off else ("white", 1.0)
     box = plt.Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, lw=0, facecolor=color, alpha=0.25)
     ax.add_patch(box)
-    ax.add_patch(
-        plt.Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, edgecolor=edge, lw=lw, zorder=3)
-    )
+    ax.add_patch(plt.Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, edgecolor=edge, lw=lw, zorder=3))
     top = f"{_letter(label['batch']) if several else 'p'}{label['position']}"
     top = f"{ROLES[label['role']]} {top}" if hue == "role" else top
     ink = theme.palette()["ink"]["light"]
@@ -113,10 +113,10 @@ def reading_order(views: dict[str, Int[Tensor, "*any"]], owner: Int[Tensor, " ad
             ax.add_patch(box)
             ax.text(step, row, f"{address}\nh{head}", ha="center", va="center", fontsize=7.5, linespacing=1)
             if step and address != visited[step - 1] + 1:
-                ax.plot([step - 0.5] * 2, [row - 0.42, row + 0.42], color=theme.palette()["ink"]["light"], lw=1.6)
-        ax.text(
-            -0.8, row, f"{name}\nstrides {tuple(x.stride())}", ha="right", va="center", fontsize=8.5
-        )
+                ax.plot(
+                    [step - 0.5] * 2, [row - 0.42, row + 0.42], color=theme.palette()["ink"]["light"], lw=1.6
+                )
+        ax.text(-0.8, row, f"{name}\nstrides {tuple(x.stride())}", ha="right", va="center", fontsize=8.5)
     ax.set(xlim=(-0.6, steps - 0.4), ylim=(len(views) - 0.5, -0.5))
     ax.set_yticks([])
     ax.set_xticks(range(steps), range(1, steps + 1), fontsize=8)
