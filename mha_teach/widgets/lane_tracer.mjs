@@ -93,12 +93,12 @@ export default {
     const board = desk({ model, el, names: NAMES, problem }), { words, put, root } = board, stale = changes();
     let picked = null, spot = { batch: 0, role: 0, position: 1, head: 0, dim: 0 }, state = null, followed = null;
     const hue = () => picked || (state.fused ? "role" : "position");
-    const path = board.place(picker({ name: "path", label: words.path, options: words.paths, put: (value) => { if (!put("path", value)) path.show(model.get("path")); } }));
-    path.node.classList.add("mha-span");
-    const colour = board.place(picker({ name: "colour", label: words.colour, options: Object.entries(words.colours), put: (value) => { picked = value; draw(); } }));
     const step = board.place(dial({ name: "step", label: words.step, values: [1, 2, 3, 4, 5], text: (k) => `${k}: ${words.steps[k - 1]}`, put: (value) => put("step", value), wide: true }));
     const [back, next] = [[words.back, -1], [words.next, 1]].map(([text, by]) => make("button", { type: "button", onclick: () => put("step", Math.min(5, Math.max(1, model.get("step") + by))) }, text));
     step.node.append(make("div", { class: "mha-walk" }, back, step.slider, next));
+    const path = board.place(picker({ name: "path", label: words.path, options: words.paths, put: (value) => { if (!put("path", value)) path.show(model.get("path")); } }));
+    path.node.classList.add("mha-span");
+    const colour = board.place(picker({ name: "colour", label: words.colour, options: Object.entries(words.colours), put: (value) => { picked = value; draw(); } }));
     const sizes = SIZES.map((name) => {
       const values = [1, 2, 3, 5], undo = () => { control.slider.value = String(values.indexOf(model.get(name))); };
       const control = board.place(dial({ name, label: words[name], values, put: (value) => put(name, value) || undo() }), { apart: true });

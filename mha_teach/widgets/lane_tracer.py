@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -15,6 +16,8 @@ from mha_teach.shapes import Float, Int, Tensor
 from mha_teach.widgets import pictures, static
 from mha_teach.widgets.base import Choice, Problem, Widget, judged
 from mha_teach.widgets.draws import normals
+
+SIZES = ("batch", "positions", "num_heads", "d_k")
 
 
 class Path(NamedTuple):
@@ -91,7 +94,7 @@ class LaneTracer(Widget):
         "step": 5,
     }
     STATIC: ClassVar = {
-        **{name: [1, 5, 1] for name in ("batch", "positions", "num_heads", "d_k", "step")},
+        **{name: [1, 5, 1] for name in (*SIZES, "step")},
         "numbers": [1, 150],
     }
     LIVE: ClassVar = STATIC
@@ -110,46 +113,50 @@ class LaneTracer(Widget):
         if not isinstance(path, str) or path not in PATHS:
             label = words["field_names"]["path"]
             return "path", words["choose"].format(label=label, options=", ".join(PATHS))
-        names = ("batch", "positions", "num_heads", "d_k")
-        sizes, most = [int(choices[name]) for name in names], limits["numbers"][1]
+        sizes, most = [int(choices[name]) for name in SIZES], limits["numbers"][1]
         count = PATHS[path].roles * torch.Size(sizes).numel()
         if count <= most:
             return None
         said = words["too_many_fused" if PATHS[path].roles == 3 else "too_many"]
-        return names[sizes.index(max(sizes))], said.format(all=count, most=most)
+        return SIZES[sizes.index(max(sizes))], said.format(all=count, most=most)
 
     @classmethod
     def compute(cls, choices: dict, device: str = "cpu", dtype: torch.dtype = torch.float32) -> dict:
-        name = choices["path"]
-        path = PATHS[name]
-        b, t, h, d = sizes = [int(choices[size]) for size in ("batch", "positions", "num_heads", "d_k")]
-        x = torch.arange(path.roles * b * t * h * d, device=device).view(b, t, -1)
-        parts = parts_of(path, x, h)
-        out = parts[-1].clone(memory_format=torch.contiguous_format)  # as attention's own output lies
-        merged = path.merge(out, t)
-        probe = normals(0, 1, b * t * h * d).view(b, t, -1).to(device, dtype)
-        run, right = attention(name, h * d, h), attention("right", h * d, h)
-        return {
-            **{size: int(choices[size]) for size in ("batch", "positions", "num_heads", "d_k")},
-            "path": name,
-            "steps": [told(x), told(path.view(x, *sizes)), told(*parts), told(merged)],
-            "copied": merged.data_ptr() != out.data_ptr(),
-            "causal": leak(causal_leak, run, probe, t),
-            "foreign": leak(batch_leak, run, probe, b),
-            "trace": trace(path, *sizes),
-            "equal": bool((run(probe) - right(probe)).abs().max() < 1e-4),
-        }
+        sizes = tuple(int(choices[size]) for size in SIZES)
+        return _computed(choices["path"], sizes, device, dtype)
 
     @classmethod
     def picture(cls, choices: dict) -> tuple[str, str, str]:
         found, words = cls.compute(choices), static.words(cls.NAME)
-        b, t, h, d = (int(choices[size]) for size in ("batch", "positions", "num_heads", "d_k"))
+        b, t, h, d = (int(choices[size]) for size in SIZES)
         home = b * t * h * d - found["trace"]["merged"]["any"]
         values = {"B": b, "T": t, "h": h, "d": d, "all": b * t * h * d, "home": home}
         values["path"] = dict(words["paths"])[choices["path"]]
         shown = [found["steps"][at] for at in (0, 2, 3)]
         svg = pictures.lanes(shown, (b, t, h, d), words["picture_titles"])
         return svg, words["picture_alt"].format(**values), words["picture_caption"].format(**values)
+
+
+@lru_cache(maxsize=64)
+def _computed(name: str, sizes: tuple[int, int, int, int], device: str, dtype: torch.dtype) -> dict:
+    # The probes run the attention some twenty times, and a slider comes back to where it was.
+    path, (b, t, h, d) = PATHS[name], sizes
+    x = torch.arange(path.roles * b * t * h * d, device=device).view(b, t, -1)
+    parts = parts_of(path, x, h)
+    out = parts[-1].clone(memory_format=torch.contiguous_format)  # as attention's own output lies
+    merged = path.merge(out, t)
+    probe = normals(0, 1, b * t * h * d).view(b, t, -1).to(device, dtype)
+    run, right = attention(name, h * d, h), attention("right", h * d, h)
+    return {
+        **dict(zip(SIZES, sizes, strict=True)),
+        "path": name,
+        "steps": [told(x), told(path.view(x, *sizes)), told(*parts), told(merged)],
+        "copied": merged.data_ptr() != out.data_ptr(),
+        "causal": leak(causal_leak, run, probe, t),
+        "foreign": leak(batch_leak, run, probe, b),
+        "trace": trace(path, *sizes),
+        "equal": bool((run(probe) - right(probe)).abs().max() < 1e-4),
+    }
 
 
 def told(*parts: Int[Tensor, "*axes"]) -> dict:

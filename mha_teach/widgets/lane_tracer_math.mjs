@@ -176,7 +176,7 @@ export function typed(width, height, pieces) {
 // The words of a state.
 const list = (shape) => `(${shape.join(", ")})`;
 const pairsOf = ({ asked, pairs, forbidden, silent }, words) =>
-  !asked ? words.unasked : pairs.length ? fill(words.pairs, { found: pairs.length, all: forbidden, list: pairs.map(([o, i]) => `${o} ← ${i}`).join(", ") }) : silent ? words.silent : fill(words.none_of, { all: forbidden });
+  !asked ? words.unasked : pairs.length ? fill(words.pairs, { found: pairs.length, all: forbidden, list: pairs.map(([o, i]) => `${o}←${i}`).join(", ") }) : silent ? words.silent : fill(words.none_of, { all: forbidden });
 const strayed = ({ any, ...by }, all, words) =>
   any ? fill(words.astray, { off: any, all, list: Object.entries(by).filter(([, off]) => off).map(([name, off]) => `${words.axis[name]} ${off}`).join(", ") }) : fill(words.astray_none, { all });
 
