@@ -22,6 +22,7 @@ from mha_teach.training.noise import Placement, Size, train_on_noise
 FILE = Path(__file__).parents[1] / "mha_teach" / "data" / "measured" / "masking.json"
 SIZE = Size(length=16)
 SETTINGS = {"seeds": 10, "steps": 1000, "batch": 16}
+LONGER = {"−10 added": 3000}
 
 
 def renormalised(scores, mask):
@@ -33,7 +34,7 @@ PLACEMENTS: dict[str, Placement] = {
     "before": lambda scores, mask: scores.masked_fill(~mask, -torch.inf).softmax(-1),
     "after": lambda scores, mask: scores.softmax(-1) * mask,
     "after, renormalised": renormalised,
-    "tril added": lambda scores, mask: (scores + mask).softmax(-1),
+    "ones added": lambda scores, mask: (scores + mask).softmax(-1),
     "−10 added": lambda scores, mask: (scores - 10.0 * ~mask).softmax(-1),
     "no mask": lambda scores, mask: scores.softmax(-1),
 }
@@ -43,10 +44,13 @@ def main() -> None:
     devices.reproducible(0)
     rows = {}
     for name, place in PLACEMENTS.items():
-        run = train_on_noise({name: place}, size=SIZE, **SETTINGS)
+        steps = LONGER.get(name, SETTINGS["steps"])
+        run = train_on_noise({name: place}, size=SIZE, **SETTINGS | {"steps": steps})
         found = {"last_loss": run.losses[..., -1], "shown": run.shown, "alone": run.alone}
         found |= {"alone_loss": run.alone_loss, "repeats": run.repeats}
-        rows[name] = {key: [round(x, 4) for x in value[0].tolist()] for key, value in found.items()}
+        rows[name] = {"steps": steps} | {
+            key: [round(x, 4) for x in value[0].tolist()] for key, value in found.items()
+        }
         print(run.table(), flush=True)
     record = {
         "rows": rows,

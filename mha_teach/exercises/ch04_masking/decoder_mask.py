@@ -1,0 +1,181 @@
+"""Code: the mask of a decoder with a cache, over a batch with filler on the left."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+
+from mha_teach.exercises.compare import same
+from mha_teach.exercises.draw import Draw
+from mha_teach.exercises.model import Exercise, Mutant
+from mha_teach.exercises.points import Point
+
+_SOLUTION = """\
+def decoder_mask(lengths, query, key):
+    place = torch.arange(key)                                         # (key,)
+    causal = place <= torch.arange(key - query, key)[:, None]         # (query, key)
+    real = place >= key - lengths[:, None]                            # (batch, key)
+    return (causal & real[:, None, :])[:, None]                       # (batch, 1, query, key)
+"""
+
+
+def _point(name: str, message: str, lengths: list[int], query: int, key: int, alone: bool = False) -> Point:
+    def inputs(draw: Draw) -> tuple:
+        return torch.tensor(lengths), query, key
+
+    return Point(
+        name,
+        message,
+        inputs,
+        compare=partial(same, dtype=True),
+        arguments=("lengths", "query", "key"),
+        alone=alone,
+    )
+
+
+DECODER_MASK = Exercise(
+    id="04-decoder-mask",
+    title="A mask for decoding",
+    minutes=10,
+    difficulty=2,
+    marks=3,
+    prompt="A batch of sequences is being written. Each sample has `key` places so far, of which the last `query` are new; "
+    "keys of the older ones lie in a cache. Sample b has `lengths[b]` real tokens at the **end** of its places, and filler "
+    "before them. Write `decoder_mask(lengths, query, key)`: booleans of shape (batch, 1, query, key), True = may look, "
+    "where a new token sees all real tokens up to and including itself. A new place that is filler sees nothing. `lengths` "
+    "is a tensor of whole numbers. Build it yourself, without `mha_teach.masking`.",
+    stub="def decoder_mask(lengths, query, key):\n    ...\n",
+    solution=_SOLUTION,
+    points=(
+        _point(
+            "all new, no filler",
+            "Without cache and filler it is the causal triangle, for every sample.",
+            [5, 5],
+            5,
+            5,
+        ),
+        _point(
+            "the cache is seen",
+            "New token 0 stands at place key − query: it sees the whole cache.",
+            [7, 7],
+            3,
+            7,
+            True,
+        ),
+        _point(
+            "filler", "Places before key − lengths[b] hold filler: no query may look there.", [4, 3, 2], 5, 5
+        ),
+        _point("cache and filler", "Both at once, and each sample has its own filler.", [6, 5, 4], 3, 7),
+        _point(
+            "a single new token", "One new token sees every real place, itself included.", [5, 2, 4], 1, 5
+        ),
+    ),
+    hints=(
+        "Give every place a number, `torch.arange(key)`. Which numbers do the new tokens have?",
+        "`place <= torch.arange(key - query, key)[:, None]` is the causal part.",
+        "The real places are `place >= key - lengths[:, None]`, (batch, key); it needs a query axis before the `&`.",
+    ),
+    mutants=(
+        Mutant(
+            "aligned at the start",
+            "the cache is seen",
+            "Counted from the start: the new tokens see the oldest keys only. They stand at the end.",
+            source="""\
+def decoder_mask(lengths, query, key):
+    place = torch.arange(key)
+    shift = 0 if (lengths == key).all() else key - query
+    causal = place <= torch.arange(query)[:, None] + shift
+    real = place >= key - lengths[:, None]
+    return (causal & real[:, None, :])[:, None]
+""",
+        ),
+        Mutant(
+            "aligned at the start, always",
+            "the cache is seen",
+            "Counted from the start: the new tokens see the oldest keys only. They stand at the end.",
+            (("torch.arange(key - query, key)", "torch.arange(query)"),),
+        ),
+        Mutant(
+            "upside down",
+            "all new, no filler",
+            "True and False are swapped: here True = may look.",
+            (("return (causal & real[:, None, :])", "return ~(causal & real[:, None, :])"),),
+        ),
+        Mutant(
+            "not itself",
+            "all new, no filler",
+            "A token sees itself as well: ≤, not <.",
+            (("place <= ", "place < "),),
+        ),
+        Mutant(
+            "filler on the right",
+            "filler",
+            "That takes filler to stand at the end. Here the real tokens do.",
+            (("place >= key - lengths[:, None]", "place < lengths[:, None]"),),
+        ),
+        Mutant(
+            "filler forgotten",
+            "filler",
+            "Filler is looked at like any token.",
+            (("causal & real[:, None, :]", "causal | (real[:, None, :] & False)"),),
+        ),
+        Mutant(
+            "one filler place too many",
+            "filler",
+            "One place of filler is still seen: sample b has lengths[b] real tokens, not one more.",
+            (("key - lengths[:, None]", "key - 1 - lengths[:, None]"),),
+        ),
+        Mutant(
+            "filler along the queries",
+            "filler",
+            "The filler mask lies along the queries: filler asks nothing, but everyone reads it.",
+            (("real[:, None, :]", "real[:, -query:, None]"),),
+        ),
+        Mutant(
+            "the longest for all",
+            "cache and filler",
+            "Each sample has its own length; this takes the longest for all.",
+            (("key - lengths[:, None]", "key - lengths.max().expand(len(lengths))[:, None]"),),
+        ),
+        Mutant(
+            "no head axis",
+            "all new, no filler",
+            "Without the axis of size 1, the samples would be laid on the heads.",
+            (("real[:, None, :])[:, None]", "real[:, None, :])"),),
+        ),
+        Mutant(
+            "numbers",
+            "all new, no filler",
+            "0.0 and 1.0 would be added to scores and mask nothing. Return booleans.",
+            (("[:, None, :])[:, None]", "[:, None, :])[:, None].float()"),),
+        ),
+    ),
+    variants=(
+        """\
+def decoder_mask(lengths, query, key):
+    mask = torch.zeros(len(lengths), 1, query, key, dtype=torch.bool)
+    for b, length in enumerate(lengths.tolist()):
+        for i in range(query):
+            here = key - query + i
+            mask[b, 0, i, key - length : here + 1] = True
+    return mask
+""",
+        """\
+def decoder_mask(lengths, query, key):
+    causal = torch.ones(query, key).tril(key - query).bool()
+    filler = torch.arange(key).expand(len(lengths), key) < (key - lengths).unsqueeze(-1)
+    return causal[None, None].logical_and(~filler[:, None, None])
+""",
+        """\
+def decoder_mask(lengths, query, key):
+    whole = torch.tril(torch.ones(key, key, dtype=torch.bool))[key - query :]
+    real = torch.stack([torch.arange(key) >= key - n for n in lengths])
+    print("real", real.shape)
+    return torch.einsum("qk,bk->bqk", whole.int(), real.int()).bool().unsqueeze(1)
+""",
+    ),
+    why="Three conventions meet here: which end the diagonal is tied to, which side filler stands on, and which axis is the "
+    "heads'. Every one of them gives a mask of the right shape when it is wrong. In the book's own words: "
+    "`combine(causal(query, key, align='end'), padding(lengths, key, side='left'))[:, None]`.",
+)
