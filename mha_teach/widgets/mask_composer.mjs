@@ -115,7 +115,7 @@ export default {
     list("float_type", words.float_types);
     wide(list("sentinel", words.sentinels).node);
     knob("seed", range(0, 19));
-    list("library", words.libraries, true).node.classList.add("mha-full");
+    list("library", words.libraries, true).node.classList.add("mha-long");
 
     const status = make("p", { class: "mha-note", role: "status", "aria-live": "polite" });
     const reason = ([i, j]) => {

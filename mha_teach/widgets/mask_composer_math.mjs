@@ -123,8 +123,7 @@ export function summary(found, choices, words) {
   const { n, blind, nan, blocked, open_ahead } = found, { placement, sentinel, float_type: type } = choices;
   const [leak, at] = worst(found.leak), [loose] = worst(found.loose), low = Math.min(...Array.from(found.sums).filter((x) => !Number.isNaN(x)), 1);
   const values = { n, blind, nan, open: n * n - blocked, all: n * n, open_ahead, leak: digits(leak), row: at + 1, shift: (leak / 100).toPrecision(2), loose: percent(loose), sum: digits(low), type, low: big(found.low[0]) };
-  const said = [words.tell_mask];
-  if (open_ahead) said.push(words.tell_ahead);
+  const said = [open_ahead ? words.tell_mask_ahead : words.tell_mask];
   if (!blocked) return fill([...said, words.tell_free].join(" "), values);
   const even = placement === "before" && blind > nan;
   if (placement === "before" && sentinel === "1e9" && found.low[0] === -Infinity) said.push(words.tell_overflow);

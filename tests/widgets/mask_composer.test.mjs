@@ -80,7 +80,7 @@ const told = (wish) => { const choices = { ...usual, ...wish }; return composer.
 test("the words say what happens, for every state", () => {
   const blind = { padding: 2, side: "left" };
   for (const [wish, pattern] of [
-    [{}, /Masked before the softmax: every row sums to 1/], [{ causal: false }, /36 of 36 cells may look. 15 of them look ahead.*Nothing is blocked/],
+    [{}, /Masked before the softmax: every row sums to 1/], [{ causal: false }, /36 of 36 cells may look, 15 of them ahead.*Nothing is blocked/],
     [blind, /2 of 6 rows are NaN: these queries are blind.*other rows are in order/], [{ ...blind, sentinel: "min" }, /2 queries are blind, they may look at nothing, and yet/],
     [{ ...blind, sentinel: "1e9", float_type: "float16" }, /−1e9 does not fit into float16: it becomes −∞. 2 of 6 rows are NaN/],
     [{ ...blind, sentinel: "1e9", float_type: "bfloat16" }, /and yet their rows sum to 1/], [{ sentinel: "product" }, /6 of 6 rows are NaN.*0 · −∞/],

@@ -104,7 +104,7 @@ def draw_a_mask(page: object, masks: object) -> None:
     square.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
-    masks.get_by_text("22 of 36 cells may look. 1 of them look ahead").wait_for()
+    masks.get_by_text("22 of 36 cells may look, 1 of them ahead").wait_for()
     assert page.evaluate("document.activeElement.className").endswith(
         "mha-draw"
     )  # the notebook left it alone

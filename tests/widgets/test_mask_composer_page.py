@@ -160,7 +160,7 @@ def test_cells_are_drawn_by_click_and_drag(watched: Watched, tmp_path: Path) -> 
     square.scroll_into_view_if_needed()
     before = square.screenshot()
     page.mouse.click(*place(page, 0, 5))
-    assert "22 of 36 cells may look. 1 of them look ahead" in told(page)
+    assert "22 of 36 cells may look, 1 of them ahead" in told(page)
     assert cell_said(page) == "Query 1 “the”, key 6 “mat”: may look (drawn by hand)."
     page.mouse.move(*place(page, 5, 0))
     page.mouse.down()
@@ -207,7 +207,7 @@ def test_the_keyboard_alone_draws_and_moves_every_control(watched: Watched, tmp_
     assert cell_said(page) == "Query 1 “the”, key 3 “sat”: may look (drawn by hand)."
     for key in ("Shift+ArrowRight", "Shift+ArrowDown"):
         page.keyboard.press(key)
-    assert "24 of 36 cells may look. 3 of them look ahead" in told(page)
+    assert "24 of 36 cells may look, 3 of them ahead" in told(page)
     page.keyboard.press("Enter")
     assert cell_said(page) == "Query 2 “cat”, key 4 “on”: blocked (causal)."
     for key in ("Home", "ArrowLeft", "ArrowUp", "ArrowUp"):  # the edge holds
@@ -242,7 +242,7 @@ def test_every_placement_and_type_shows_what_it_does(watched: Watched, tmp_path:
     assert low.is_disabled()
     assert float(sums.inner_text().split()[0]) < 0.5
     assert "how far they fall tells what was hidden" in told(page)
-    leak = page.locator(".mha-ledger tr", has_text="leak, worst row").inner_text()
+    leak = page.locator(".mha-ledger tr", has_text="leak through the sum, worst row").inner_text()
     assert float(leak.split()[-2]) > 0.1
     place_of.select_option("added")
     assert "masks nothing" in told(page)
