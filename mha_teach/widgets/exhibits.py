@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from mha_teach import data
+from mha_teach.data.causal import CausalModel, induction_model, repeated
 from mha_teach.shapes import Bool, Float, Int, Tensor
 from mha_teach.specialisation import broadness, role_score, role_targets
 
@@ -52,7 +53,7 @@ def on_show(look_again: bool = False) -> list[list]:
     if look_again and missing():
         missing.cache_clear()  # the reader may have installed the weights meanwhile
     real = [] if missing() else [[name, 6, 12] for name in REAL]
-    toys = [[name, len(toy(name).layers), toy(name).layers[0].num_heads] for name in _toys()]
+    toys = [[name, len(toy(name).layers), toy(name).layers[0].num_heads] for name in TOYS]
     return real + toys
 
 
@@ -63,11 +64,7 @@ def scenes(
     if sentence >= 0 and device == "cpu":
         dtype = torch.float64  # pages store these: float64 rounds alike on every processor
     real = {} if missing() else {name: scene(name, text, device, dtype) for name in REAL}
-    return real | {name: toy_scene(name, max(0, sentence)) for name in _toys()}
-
-
-def _toys() -> tuple[str, ...]:
-    return TOYS if hasattr(data, "induction_model") else ()
+    return real | {name: toy_scene(name, max(0, sentence)) for name in TOYS}
 
 
 def count_tokens(text: str) -> int:
@@ -112,18 +109,18 @@ def _drift(closed: Float[Tensor, "head position d_model"], seen: Any) -> tuple[T
 
 
 @lru_cache(maxsize=2)
-def toy(name: str) -> Any:
+def toy(name: str) -> CausalModel:
     """The recorded small causal model in float64, or its control: the same as it is before any training."""
     if name == "toy":
-        return data.induction_model().double()
+        return induction_model().double()
     with torch.random.fork_rng([]):
         torch.manual_seed(0)
-        return data.CausalModel().double().eval().requires_grad_(False)
+        return CausalModel().double().eval().requires_grad_(False)
 
 
 def toy_ids(which: int) -> Int[Tensor, "1 position"]:
     """A sequence of the toy and the symbol that comes after it."""
-    return data.repeated(1, seed=which, length=LENGTH + 1, period=PERIODS[which])[0]
+    return repeated(1, seed=which, length=LENGTH + 1, period=PERIODS[which])[0]
 
 
 @lru_cache(maxsize=8)
@@ -148,7 +145,7 @@ def toy_scene(name: str, which: int) -> dict:
 @torch.no_grad()
 def toy_harm(name: str) -> Float[Tensor, "layer head"]:
     """Accuracy that is lost when a head is closed, over 64 sequences, where a symbol that stood there before comes next."""
-    model, (ids, periods) = toy(name), data.repeated(64, seed=7)
+    model, (ids, periods) = toy(name), repeated(64, seed=7)
     asked = torch.arange(ids.shape[1] - 1) >= periods[:, None]
     right = ids[:, 1:][asked]
 
