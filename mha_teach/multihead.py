@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from mha_teach.masking import over_heads
+from mha_teach.quick import attend_quickly
 from mha_teach.shapes import Float, Tensor
 
 
@@ -104,7 +105,7 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             mask = over_heads(mask, (*q.shape[:-1], k.shape[-2]))
             mask = mask if mask.dtype == torch.bool else mask.to(q.dtype)
-        heads, weights = _attend(q, k, v, mask, self.dropout if self.training else 0.0, need_weights)
+        heads, weights = attend_quickly(q, k, v, mask, self.dropout if self.training else 0.0, need_weights)
         if self.gate is not None:
             heads = heads * self._gate(heads)
         return self.out_proj(heads.transpose(-3, -2).flatten(-2)), weights  # (*batch, query, d_model)
@@ -216,46 +217,3 @@ class MultiHeadAttention(nn.Module):
 
 def _cut(weight: Tensor, bias: Tensor | None, rows: tuple[int, ...]) -> tuple[tuple, tuple]:
     return weight.split(rows), (None,) * len(rows) if bias is None else bias.split(rows)
-
-
-def _attend(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, need_weights: bool
-) -> tuple[Tensor, Tensor | None]:
-    """``attention.attend`` with dropout. On a CPU fresh memory costs more than arithmetic, so scores are reused."""
-    blind = None
-    if mask is not None:  # open blind rows, which are 0/0, and empty them at the end
-        shut = ~mask if mask.dtype == torch.bool else mask == -torch.inf
-        blind = shut.all(-1, keepdim=True)
-        mask = mask | blind if mask.dtype == torch.bool else mask.masked_fill(blind, 0.0)
-    if not need_weights:
-        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
-        return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
-    scores = _scores(q, k)
-    if mask is not None:  # scores are ours alone, and no gradient asks for them: add in place
-        scores += (
-            mask
-            if mask.dtype != torch.bool
-            else torch.zeros_like(mask, dtype=q.dtype).masked_fill(~mask, -torch.inf)
-        )
-    weights = _softmax(scores)
-    weights = weights if blind is None else weights.masked_fill(blind, 0.0)
-    if dropout:
-        weights = F.dropout(weights, dropout)
-    return weights @ v, weights
-
-
-def _scores(q: Tensor, k: Tensor) -> Tensor:
-    """``q kᵀ / √d_k``, (*batch, head, query, key); the product takes the scale along, which spares a walk over q."""
-    rows, columns = q.flatten(0, -3), k.flatten(0, -3).transpose(-2, -1)
-    scores = torch.baddbmm(q.new_empty(1, 1, 1), rows, columns, beta=0, alpha=q.shape[-1] ** -0.5)
-    return scores.view(*q.shape[:-1], k.shape[-2])
-
-
-def _softmax(scores: Tensor) -> Tensor:
-    """Softmax over the keys; without gradients it overwrites the scores."""
-    if not torch.is_grad_enabled() and scores.device.type == "cpu" and not torch.compiler.is_compiling():
-        try:
-            return torch.softmax(scores, -1, out=scores)
-        except RuntimeError:  # vmap and forward-mode derivatives know no out=
-            pass
-    return scores.softmax(-1)

@@ -30,6 +30,7 @@ LAW: dict[str, set[str]] = {
     "shapes": set(),
     "bounds": set(),
     "conventions": {"shapes"},  # what masking's readers meet as mha_teach.masking.to_convention
+    "quick": {"shapes"},  # the arithmetic of multihead
     "devices": set(),
     "theme": set(),
     "data": {
@@ -50,6 +51,7 @@ LAW: dict[str, set[str]] = {
     **{name: {"shapes", *CHAPTERS[:at]} for at, name in enumerate(CHAPTERS)},
 }
 LAW["masking"] |= {"conventions"}
+LAW["multihead"] |= {"quick"}
 LAW["clinic"] |= {"probes", "bounds"}
 LAW["cli"] = set(LAW) - {"cli"}
 

@@ -212,6 +212,13 @@ def test_no_gradients_gives_the_same_numbers_and_keeps_its_inputs():
     assert torch.equal(x, kept[0]) and torch.equal(mask, kept[1])
 
 
+def test_vmap_over_masks_equals_a_loop():
+    ours, x, masks = module(), torch.randn(5, 15).double(), torch.rand(7, 5, 5) > 0.6
+    for need in (False, True):
+        one = lambda mask, need=need: ours(x, mask=mask, need_weights=need)[0]
+        near(torch.vmap(one)(masks), torch.stack([one(mask) for mask in masks]))
+
+
 def test_vmap_and_forward_derivatives_work_without_gradients():
     ours, x = module().eval(), torch.randn(2, 5, 15).double()
     with torch.no_grad():
