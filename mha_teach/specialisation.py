@@ -168,3 +168,26 @@ def carriers(
         )
     above = (scores - chance).unsqueeze(-2)
     return (above > 0) & (-change >= share * above)
+
+
+def specialised(carried: Bool[Tensor, "*lane head relation"]) -> Bool[Tensor, "*lane"]:
+    """Whether each relation has one carrier and no head carries two; ``carried`` comes from :func:`carriers`."""
+    return (carried.sum(-2) == 1).all(-1) & (carried.sum(-1) <= 1).all(-1)
+
+
+def subspace_overlap(
+    w: Float[Tensor, "*lane d_model inner"], num_heads: int
+) -> Float[Tensor, "*lane head head"]:
+    """Mean squared cosine of the principal angles between the column spaces of two heads: 1 the same, 0 at right angles.
+
+    ``w`` is W_Q, W_K or W_V, heads side by side. Random subspaces overlap by d_k / d_model. Chapter 06.
+    """
+    if w.shape[-1] % num_heads or w.shape[-1] // num_heads > w.shape[-2]:
+        raise ValueError(
+            f"w is {w.shape[-1]} wide and num_heads = {num_heads}: heads need one width, of d_model = {w.shape[-2]} at most."
+        )
+    basis = torch.linalg.qr(
+        w.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
+    ).Q  # (*lane, head, d_model, d_k)
+    both = basis.unsqueeze(-3).mT @ basis.unsqueeze(-4)  # (*lane, head, head, d_k, d_k)
+    return both.square().sum((-2, -1)) / basis.shape[-1]

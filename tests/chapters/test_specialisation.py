@@ -214,3 +214,32 @@ def test_gates_of_trained_lanes_are_those_of_one_model_at_a_time():
             torch.testing.assert_close(change[seed, head], closed - open_)
     own = score(torch.tensor([[0.0, 1, 1, 1], [1.0, 1, 1, 0]]))  # a gate for each seed
     torch.testing.assert_close(own - score(torch.ones(64)), torch.stack([change[0, 0], change[1, 3]]))
+
+
+def test_specialised_by_hand():
+    one_each = torch.eye(3, dtype=torch.bool)
+    lazy = torch.cat(
+        [one_each, torch.zeros(1, 3, dtype=torch.bool)]
+    )  # a head that carries nothing may stand by
+    assert sp.specialised(torch.stack([one_each, one_each.flip(0)])).tolist() == [True, True]
+    assert sp.specialised(lazy)
+    two = torch.tensor([[True, True, False], [False, False, True], [False, False, False]])
+    nobody = torch.tensor([[True, False, False], [False, True, False], [False, False, False]])
+    both = torch.tensor(
+        [[True, False, False], [False, True, False], [False, True, False], [False, False, True]]
+    )
+    assert not any(sp.specialised(x) for x in (two, nobody, both))
+
+
+def test_overlap_of_subspaces():
+    e = torch.eye(5).double()
+    w = torch.cat([e[:, [0, 1]], 3 * e[:, [1, 2]], e[:, [3, 4]] @ torch.randn(2, 2).double()], -1)
+    expected = torch.tensor([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]).double()
+    torch.testing.assert_close(sp.subspace_overlap(w, 3), expected)
+    off = ~torch.eye(2, dtype=torch.bool)
+    chance = sp.subspace_overlap(torch.randn(500, 11, 6).double(), 2)[:, off].mean()
+    assert chance == pytest.approx(3 / 11, rel=0.05)
+    with pytest.raises(ValueError, match=r"7 wide and num_heads = 3.*d_model = 5"):
+        sp.subspace_overlap(torch.ones(5, 7), 3)
+    with pytest.raises(ValueError, match=r"12 wide and num_heads = 2.*d_model = 5"):
+        sp.subspace_overlap(torch.ones(5, 12), 2)
