@@ -218,10 +218,10 @@ export function summary(state, step, words) {
   if (equal) return fill(path === "right" ? words.tell_right : words.tell_lucky, { all, path, why: words.lucky[path], elsewhere: words.elsewhere[path] });
   const by = [[causal, causal.silent ? words.by_silent : words.by_causal], [foreign, words.by_batch]].filter(([probe]) => probe.pairs.length || (probe === causal && probe.silent))
     .map(([probe, text]) => fill(text, { found: probe.pairs.length, all: probe.forbidden }));
-  const named = (test) => [["causal", causal], ["foreign", foreign]].filter(([, probe]) => test(probe)).map(([name]) => words.probe_names[name]).join(words.or);
-  const missed = named((probe) => probe.asked && !probe.pairs.length && !(probe === causal && probe.silent)), unasked = named((probe) => !probe.asked);
+  const named = (test) => [["causal", causal], ["foreign", foreign]].filter(([, probe]) => test(probe)).map(([name]) => name);
+  const missed = named((probe) => probe.asked && !probe.pairs.length && !(probe === causal && probe.silent)).map((name) => words.probe_names[name]).join(words.or);
   return [fill(words.tell_wrong, { attended: trace.attended.any, read: steps[2].ids.length, merged: trace.merged.any, all, by: [...by, words.by_trace].join(words.and) }),
-    missed && fill(words.tell_missed, { missed }), unasked && fill(words.tell_unasked, { unasked })].filter(Boolean).join(" ");
+    missed && fill(words.tell_missed, { missed }), ...named((probe) => !probe.asked).map((name) => words.tell_unasked[name])].filter(Boolean).join(" ");
 }
 
 // Where one number stands in the first `step` steps, in words; `at` is undefined where it is not.
