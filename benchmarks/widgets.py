@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-NAMES = ("look_up", "head_splitter", "saturation", "mask_composer")
+NAMES = ("look_up", "head_splitter", "saturation", "mask_composer", "head_gallery")
 # One move of a slider: the time its handlers take, and the time until the second frame is drawn.
 MOVE = """async ([name, count]) => {
   const root = document.querySelector(`[data-widget=${name}]`), sliders = [...root.querySelectorAll("input[type=range]:enabled")];
@@ -61,11 +61,12 @@ def spread(times: list[float]) -> str:
 
 def on_the_page(browser: object) -> None:
     """Handler and draw, and input to the second frame, without a kernel."""
-    from mha_teach.widgets import HeadSplitter, LookUp, MaskComposer, Saturation, static_bundle
+    from mha_teach.widgets import HeadGallery, HeadSplitter, LookUp, MaskComposer, Saturation, static_bundle
 
     with tempfile.TemporaryDirectory() as folder:
         page_file = Path(folder) / "page.html"
         blocks = LookUp().html() + HeadSplitter().html() + Saturation().html() + MaskComposer().html()
+        blocks += HeadGallery(closed=True).html()  # with all its drawings
         page_file.write_text(
             f"<!doctype html><meta charset=utf-8>{blocks}<script>{static_bundle()}</script>", "utf-8"
         )

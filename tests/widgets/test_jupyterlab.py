@@ -23,6 +23,7 @@ CELLS = (
     "splitter = HeadSplitter(device='cpu')\nsplitter",
     "saturation = Saturation(device='cpu')\nsaturation",
     "from mha_teach.widgets import MaskComposer\nmasks = MaskComposer(device='cpu')\nmasks",
+    "from mha_teach.widgets import HeadGallery\ngallery = HeadGallery(device='cpu')\ngallery",
 )
 PATIENCE = 90  # seconds; a machine that is busy with other work takes long to load torch
 
@@ -129,6 +130,27 @@ def lab(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
+def read_own_words(page: object, gallery: object) -> None:
+    """Choose a head and close it by keyboard, then let the kernel read a sentence of one's own."""
+    head = gallery.locator("input[type=range]").nth(1)
+    head.focus()
+    page.keyboard.press("ArrowRight")
+    gallery.get_by_text("Map of L0H3").wait_for()
+    gallery.get_by_role("button", name="Close this head").focus()
+    page.keyboard.press("Enter")
+    gallery.get_by_text("Closed, it makes the sentence vector drift").wait_for()
+    gallery.locator("select[name=sentence]").select_option("-1")
+    words = gallery.locator("input[name=text]")
+    words.fill("Owls hunt.")
+    page.keyboard.press("Enter")
+    gallery.locator(".mha-down", has_text="owl").wait_for()
+    assert "torch computed this on cpu" in gallery.locator(".mha-timed").inner_text()
+    words.fill("antidisestablishmentarianism " * 9)
+    page.keyboard.press("Enter")
+    gallery.get_by_role("alert").get_by_text("more than 32 tokens").wait_for()
+    assert "owl" in gallery.locator(".mha-down").nth(1).inner_text()
+
+
 def test_all_widgets_live_in_jupyterlab(lab: str, chromium: object) -> None:
     from playwright.sync_api import expect
 
@@ -181,6 +203,7 @@ def test_all_widgets_live_in_jupyterlab(lab: str, chromium: object) -> None:
     assert "from 1 to 1024" in saturation.get_by_role("alert").inner_text()
 
     draw_a_mask(page, page.locator(".mha-view", has=page.locator(".mha-draw")))
+    read_own_words(page, page.locator(".mha-view", has=page.locator(".mha-choose")))
 
     dark = page.evaluate("""() => {
       document.body.dataset.jpThemeLight = "false";
