@@ -16,7 +16,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-NAMES = ("look_up", "head_splitter", "saturation", "mask_composer", "head_gallery")
+NAMES = ("look_up", "head_splitter", "saturation", "mask_composer", "head_gallery", "lane_tracer")
+WHICH = {"lane_tracer": 1}  # the slider that asks the kernel; elsewhere the first
 # One move of a slider: the time its handlers take, and the time until the second frame is drawn.
 MOVE = """async ([name, count]) => {
   const root = document.querySelector(`[data-widget=${name}]`), sliders = [...root.querySelectorAll("input[type=range]:enabled")];
@@ -34,8 +35,8 @@ MOVE = """async ([name, count]) => {
   }
   return [handler, frames];
 }"""
-TRIP = """async ([which, count]) => {
-  const root = document.querySelectorAll(".mha-view")[which], slider = root.querySelector("input[type=range]");
+TRIP = """async ([which, count, at]) => {
+  const root = document.querySelectorAll(".mha-view")[which], slider = root.querySelectorAll("input[type=range]")[at];
   const tell = root.querySelector(".mha-tell"), trips = [];
   for (let i = 0; i < count; i++) {
     const before = tell.textContent, start = performance.now();
@@ -61,12 +62,14 @@ def spread(times: list[float]) -> str:
 
 def on_the_page(browser: object) -> None:
     """Handler and draw, and input to the second frame, without a kernel."""
-    from mha_teach.widgets import HeadGallery, HeadSplitter, LookUp, MaskComposer, Saturation, static_bundle
+    from mha_teach.widgets import HeadGallery, HeadSplitter, LaneTracer, LookUp, MaskComposer, Saturation
+    from mha_teach.widgets import static_bundle
 
     with tempfile.TemporaryDirectory() as folder:
         page_file = Path(folder) / "page.html"
         blocks = LookUp().html() + HeadSplitter().html() + Saturation().html() + MaskComposer().html()
         blocks += HeadGallery(closed=True).html()  # with all its drawings
+        blocks += LaneTracer(path="split_by_view").html()
         page_file.write_text(
             f"<!doctype html><meta charset=utf-8>{blocks}<script>{static_bundle()}</script>", "utf-8"
         )
@@ -90,8 +93,9 @@ def in_jupyterlab(browser: object) -> None:
         driven.run_all(page, address)
         time.sleep(2)
         for which, name in enumerate(NAMES):
-            page.evaluate(TRIP, [which, 5])
-            print(f"{name:14} kernel round trip          {spread(page.evaluate(TRIP, [which, 40]))}")
+            at = WHICH.get(name, 0)
+            page.evaluate(TRIP, [which, 5, at])
+            print(f"{name:14} kernel round trip          {spread(page.evaluate(TRIP, [which, 40, at]))}")
         page.close()
 
 

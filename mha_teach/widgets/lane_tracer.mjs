@@ -3,7 +3,7 @@
 // A label of two lines: sample and position, then head and dim (a row of attention has no one dim).
 const tag = ({ batch, role, position, head, dim }, fused, row = false) => `b${batch}t${position}\n${fused ? "QKV"[role] : ""}h${head}${row ? "" : "c" + dim}`;
 const flatly = (text) => text.replace("\n", "");
-const frame = ([x, y], pitch) => `M${x - 0.4} ${y + 0.1}h${pitch - 0.2}v1.8h${0.2 - pitch}z`;
+const frame = ([x, y], pitch) => `M${x - 0.42} ${y + 0.07}h${pitch - 0.16}v1.87h${0.16 - pitch}z`;
 // What row i reads of row j, drawn in a cell; one unit is a letter wide and a line high.
 const MARKS = {
   fine: (x, y) => `M${x + 1.1} ${y + 1}a.9 .44 0 1 0 1.8 0a.9 .44 0 1 0-1.8 0`,

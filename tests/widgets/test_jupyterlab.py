@@ -24,6 +24,7 @@ CELLS = (
     "saturation = Saturation(device='cpu')\nsaturation",
     "from mha_teach.widgets import MaskComposer\nmasks = MaskComposer(device='cpu')\nmasks",
     "from mha_teach.widgets import HeadGallery\ngallery = HeadGallery(device='cpu')\ngallery",
+    "from mha_teach.widgets import LaneTracer\nlanes = LaneTracer(device='cpu')\nlanes",
 )
 PATIENCE = 90  # seconds; a machine that is busy with other work takes long to load torch
 
@@ -96,6 +97,23 @@ def run_all(page: object, address: str) -> None:
             if attempt == 2:
                 raise
     page.locator(".mha-view").nth(len(CELLS) - 1).wait_for()
+
+
+def follow_a_number(page: object, lanes: object) -> None:
+    """Another path through the kernel, a step back and on without it, and a number by keyboard."""
+    assert "torch computed this on cpu" in lanes.locator(".mha-timed").inner_text()
+    lanes.locator("select[name=path]").select_option("split_swapped")
+    lanes.get_by_text("the batch probe (2 of 2 pairs)").wait_for()
+    lanes.locator("input[type=range]").nth(1).press("ArrowLeft")  # samples
+    lanes.get_by_text("here split_swapped happens to be right").wait_for()
+    lanes.locator("input[type=range]").first.press("ArrowLeft")
+    lanes.get_by_text("Step 4 of 5").wait_for()
+    third = lanes.locator(".mha-cells").nth(2)
+    third.press("End")
+    lanes.get_by_text("Sample 0, position 2, head 1, dim 1.").wait_for()
+    third.press("ArrowLeft")
+    lanes.get_by_text("Sample 0, position 2, head 1, dim 0.").wait_for()
+    assert page.evaluate("document.activeElement.getAttribute('role')") == "slider"
 
 
 def draw_a_mask(page: object, masks: object) -> None:
@@ -203,6 +221,7 @@ def test_all_widgets_live_in_jupyterlab(lab: str, chromium: object) -> None:
     assert "from 1 to 1024" in saturation.get_by_role("alert").inner_text()
 
     draw_a_mask(page, page.locator(".mha-view", has=page.locator(".mha-draw")))
+    follow_a_number(page, page.locator(".mha-view", has=page.locator(".mha-steps")))
     read_own_words(page, page.locator(".mha-view", has=page.locator(".mha-choose")))
 
     dark = page.evaluate("""() => {

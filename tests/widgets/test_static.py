@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from mha_teach import theme, widgets
-from mha_teach.widgets import HeadSplitter, Saturation, pictures, static, static_bundle
+from mha_teach.widgets import HeadSplitter, LaneTracer, Saturation, pictures, static, static_bundle
 
 FOLDER = Path(widgets.__file__).parent
-BOTH = (HeadSplitter, Saturation)
+BOTH = (HeadSplitter, Saturation, LaneTracer)
 
 
 def test_the_bundle_is_one_classic_script_that_asks_for_nothing() -> None:
