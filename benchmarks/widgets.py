@@ -62,8 +62,15 @@ def spread(times: list[float]) -> str:
 
 def on_the_page(browser: object) -> None:
     """Handler and draw, and input to the second frame, without a kernel."""
-    from mha_teach.widgets import HeadGallery, HeadSplitter, LaneTracer, LookUp, MaskComposer, Saturation
-    from mha_teach.widgets import static_bundle
+    from mha_teach.widgets import (
+        HeadGallery,
+        HeadSplitter,
+        LaneTracer,
+        LookUp,
+        MaskComposer,
+        Saturation,
+        static_bundle,
+    )
 
     with tempfile.TemporaryDirectory() as folder:
         page_file = Path(folder) / "page.html"
