@@ -20,57 +20,62 @@ def origins(
     paths: dict[str, object],
     order: str | Sequence[str] = "batch head position dim",
     hue: str | Sequence[str] = "head",
-    names: Sequence[str] | None = None,
-) -> list[Axes]:
-    """One panel a path; each cell is a number, its hue and its text say where it came from, a frame that it is misplaced.
+) -> Axes:
+    """One panel a path, two in a row; a cell is a number, its hue and text say where it came from, a frame that it is misplaced.
 
     ``paths`` holds `reshaping.Origin` with four axes, which ``order`` names (one for all, or one a panel). Blocks of the
     second axis stand one under the other; where that axis is the position, heads stand side by side instead.
-    ``hue`` names the label that becomes the colour; ``names`` says what each panel's blocks are taken for.
+    ``hue`` names the label that becomes the colour.
     """
     orders, hues = ([x] * len(paths) if isinstance(x, str) else list(x) for x in (order, hue))
-    shapes = [_size(path.batch.shape, o) for path, o in zip(paths.values(), orders, strict=True)]
-    width = sum(0.56 * w + 0.75 for w, _ in shapes)
-    tall = 0.42 * max(h for _, h in shapes) + 0.5
-    options = {"gridspec_kw": {"width_ratios": [w + 1.2 for w, _ in shapes]}}
-    panels = axes(width, tall, columns=len(paths), **options)
-    panels = panels if isinstance(panels, list) else [panels]
-    for at, (ax, (title, path)) in enumerate(zip(panels, paths.items(), strict=True)):
-        wrong = _panel(ax, path, orders[at].split(), hues[at], names[at] if names else "")
-        ax.set_xlim(-1.2, shapes[at][0] - 0.5)
-        ax.set_ylim(max(h for _, h in shapes) - 0.5, -0.8)
-        ax.set_title(f"{title}\n{wrong} of {path.batch.numel()} misplaced", fontsize=9.5)
-        ax.set_aspect("equal")
-        ax.axis("off")
-    return panels
+    sizes = [_size(path.batch.shape, o.split()) for path, o in zip(paths.values(), orders, strict=True)]
+    wide = [max(w for w, _ in sizes[column::2]) + MARGIN for column in range(min(2, len(sizes)))]
+    tall = [max(h for _, h in sizes[at : at + 2]) + HEAD for at in range(0, len(sizes), 2)]
+    ax = axes(0.52 * sum(wide), 0.39 * sum(tall))
+    for at, (title, path) in enumerate(paths.items()):
+        x, y = sum(wide[: at % 2]) + MARGIN, sum(tall[: at // 2]) + HEAD
+        wrong = _panel(ax, path, orders[at].split(), hues[at], x, y)
+        said = f"{title}: {wrong} of {path.batch.numel()} misplaced"
+        ax.text(x - 1.4, y - 1.0, said, fontsize=9, fontweight="bold")
+    ax.set(xlim=(0, sum(wide)), ylim=(sum(tall) - 0.4, 0))
+    ax.axis("off")
+    return ax
 
 
-def _size(shape: Sequence[int], order: str) -> tuple[float, float]:
+MARGIN, HEAD = 2.0, 1.6  # room for a panel's labels and title, in cells
+
+
+def _size(shape: Sequence[int], order: list[str]) -> tuple[float, float]:
     batch, blocks, rows, dims = shape
-    if order.split()[1] == "position":
+    if order[1] == "position":
         return rows * dims + 0.35 * (rows - 1), batch * blocks + 0.6 * (batch - 1)
-    return dims, batch * blocks * rows + 0.6 * (batch * blocks - 1)
+    return max(dims, 3.4), batch * blocks * rows + 0.6 * (batch * blocks - 1)
 
 
-def _panel(ax: Axes, path: object, order: list[str], hue: str, name: str) -> int:
+def _panel(ax: Axes, path: object, order: list[str], hue: str, left: float, top: float) -> int:
     """Draw every cell; returns how many are misplaced."""
-    wrong = 0
-    batch, blocks, rows, _ = path.batch.shape
-    side = order[1] == "position"
+    wrong, side = 0, order[1] == "position"
+    batch, blocks, rows, dims = path.batch.shape
     for index in torch.cartesian_prod(*map(torch.arange, path.batch.shape)).tolist():
         b, block, row, dim = index
         label = {name: int(getattr(path, name)[tuple(index)]) for name in LABELS}
         if side:
-            x, y = row * (path.batch.shape[3] + 0.35) + dim, b * (blocks + 0.6) + block
+            x, y = left + row * (dims + 0.35) + dim, top + b * (blocks + 0.6) + block
         else:
-            x, y = dim, (b * blocks + block) * (rows + 0.6) + row
+            x, y = left + dim, top + (b * blocks + block) * (rows + 0.6) + row
         off = any(label[n] != at for n, at in zip(order, index, strict=True) if n != "_")
         wrong += off
         _cell(ax, x, y, label, hue, off, several=batch > 1)
-        if dim == 0 and (side and row == 0 or not side and row == 0):
-            kind = name or ("row" if side else "head")
+        if dim == row == 0:
             sample = f"{_letter(b)} " if batch > 1 else ""
-            ax.text(-0.65, y, f"{sample}{kind} {block}", ha="right", va="center", fontsize=8)
+            ax.text(
+                x - 0.6,
+                y,
+                f"{sample}{'row' if side else 'head'} {block}",
+                ha="right",
+                va="center",
+                fontsize=8,
+            )
     return wrong
 
 
@@ -102,7 +107,7 @@ def reading_order(views: dict[str, Int[Tensor, "*any"]], owner: Int[Tensor, " ad
     ``owner`` gives for each address of the shared memory the head that its number belongs to: the hue, and the letter.
     """
     steps = max(x.numel() for x in views.values())
-    ax = axes(0.5 * steps + 2.4, 0.62 * len(views) + 0.6)
+    ax = axes(0.42 * steps + 1.9, 0.58 * len(views) + 0.6)
     memory = torch.arange(owner.numel())
     for row, (name, x) in enumerate(views.items()):
         visited = memory.as_strided(x.shape, x.stride(), x.storage_offset()).flatten().tolist()
@@ -128,7 +133,7 @@ def reading_order(views: dict[str, Int[Tensor, "*any"]], owner: Int[Tensor, " ad
 def reads(found: dict[str, Float[Tensor, "head column"]]) -> list[Axes]:
     """How strongly each head's queries depend on each number of x (0 to 1); nothing at all is hatched."""
     heads, columns = next(iter(found.values())).shape
-    panels = axes(0.36 * columns * len(found) + 1.4, 0.4 * heads + 1.0, columns=len(found))
+    panels = axes(0.36 * columns * len(found) + 1.2, 0.4 * heads + 1.0, columns=len(found))
     for ax, (title, table) in zip(panels, found.items(), strict=True):
         share = table / table.max()
         ax.imshow(share.numpy(), cmap=WEIGHTS, vmin=0, vmax=1, aspect="equal")
@@ -138,7 +143,7 @@ def reads(found: dict[str, Float[Tensor, "head column"]]) -> list[Axes]:
                 corner = (column - 0.5, row - 0.5)
                 ax.add_patch(plt.Rectangle(corner, 1, 1, fill=False, edgecolor="0.7", hatch="////", lw=0))
             else:
-                ink = "white" if value > 0.55 else "0.1"
+                ink = "white" if value > 0.7 else "0.1"
                 ax.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=7, color=ink)
         ax.set_yticks(range(heads), [f"head {h}" for h in range(heads)], fontsize=8.5)
         ax.set_xticks(range(columns), range(columns), fontsize=7.5)
@@ -155,7 +160,8 @@ def losses(found: dict[str, Float[Tensor, "seed step"]], floor: float) -> Axes:
     ink = theme.palette()["ink"]["light"]
     ax.axhspan(0, floor, facecolor="none", edgecolor="0.85", hatch="///", lw=0)
     ax.axhline(floor, color=ink, lw=1.2)
-    ax.text(steps * 0.99, floor + 0.03, "floor: only dice are left to guess", ha="right", fontsize=8.5)
+    paper = {"facecolor": theme.palette()["paper"]["light"], "edgecolor": "none", "pad": 1.5}
+    ax.text(steps * 0.015, floor - 0.13, "below: dishonest", fontsize=8.5, bbox=paper)
     for i, (name, runs) in enumerate(found.items()):
         color, style = theme.series(i), ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))[i % 6]
         for run in runs:
@@ -168,7 +174,7 @@ def losses(found: dict[str, Float[Tensor, "seed step"]], floor: float) -> Axes:
 
 def leaks(found: dict[str, object], place: str = "position") -> list[Axes]:
     """Who reads whom, by gradient: one panel for each `probes.Leak` of one input."""
-    panels = axes(2.15 * len(found), 2.7, columns=len(found))
+    panels = axes(1.95 * len(found), 2.5, columns=len(found))
     for ax, (title, leak) in zip(panels, found.items(), strict=True):
         (name,) = leak.gradient
         count = f"{len(leak.pairs)} of {leak.forbidden} forbidden"
@@ -181,14 +187,14 @@ def leaks(found: dict[str, object], place: str = "position") -> list[Axes]:
 
 def lamps(rows: Sequence[str], columns: Sequence[str], lit: Bool[Tensor, "row column"]) -> Axes:
     """Which probe (column) finds which fault (row): a filled lamp with a word, or an empty one."""
-    ax = axes(1.25 * len(columns) + 2.0, 0.42 * len(rows) + 0.7)
+    ax = axes(1.02 * len(columns) + 1.3, 0.4 * len(rows) + 0.6)
     good, muted = theme.palette()["good"]["light"], theme.palette()["muted"]["light"]
     for y, x in torch.cartesian_prod(torch.arange(len(rows)), torch.arange(len(columns))).tolist():
         on = bool(lit[y, x])
         color = good if on else "white"
-        ax.scatter(x - 0.28, y, s=110, facecolor=color, edgecolor=good if on else muted, linewidths=1.2)
+        ax.scatter(x - 0.36, y, s=90, facecolor=color, edgecolor=good if on else muted, linewidths=1.2)
         said = "finds it" if on else "no"
-        ax.text(x - 0.14, y, said, va="center", fontsize=8.5, color=good if on else muted)
+        ax.text(x - 0.22, y, said, va="center", fontsize=8.5, color=good if on else muted)
     ax.set_xticks(range(len(columns)), columns, fontsize=9)
     ax.set_yticks(range(len(rows)), rows, fontsize=9)
     ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)

@@ -12,8 +12,8 @@ EXPLORE = Exercise(
     difficulty=2,
     prompt="An open question. Published code splits with `q.view(B * h, -1, d_k)` and merges with `out.view(B, -1, h * d_k)`: "
     "in effect `split_by_view` on the way in and `merge_untransposed` on the way out. Make that a way of its own, "
-    "`(each(split_by_view), merge_untransposed)`. First guess: what will the two leak probes say? Then run them on "
-    "`net`, draw the dependence with `draw.leaks`, train it with `copying.train`, and try other lengths. What can such a layer "
+    '`ways["twice"] = (each(split_by_view), merge_untransposed)`. First guess: what will the two leak probes say? Then run them on '
+    '`net("twice").attention`, draw the dependence with `draw.leaks`, train it with `copying.train(*ways["twice"])`, and try other lengths. What can such a layer '
     "compute, how far back does it see, and which check would you have needed? Write your findings down.",
     stub='notes = ""\n',
     solution='notes = "Neither probe finds a leak: both views cut memory alike, so row order is kept and the mask forbids the '
