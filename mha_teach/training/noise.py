@@ -59,15 +59,28 @@ class NoiseRun:
     models: tuple[Callable[..., Tensor], ...]
 
     def table(self) -> Table:
-        """Mean ± standard deviation over seeds; NaN where training met a NaN."""
-        columns = (self.losses[..., -1], self.shown, self.alone, self.alone_loss, self.repeats)
-        rows = [
-            [name, *(_spread(x, digits) for x, digits in zip(found, (2, 2, 2, 0, 2), strict=True))]
-            for name, *found in zip(self.names, *columns, strict=True)
-        ]
-        head = ["mask", "last loss", "right, future shown", "right, past only", "loss, past only", "repeats"]
-        chance = f"chance: {1 / SYMBOLS:.3f}, and a loss of {math.log(SYMBOLS):.2f} nats"
-        return Table(head, rows, f"mean ± sd over {self.shown.shape[1]} seeds; {chance}")
+        """Means over seeds, at the resolution that another processor would give too; NaN where training met a NaN.
+
+        The last two columns count seeds: a loss beyond 5 nats is a sure and wrong guess, twice chance is a stammer.
+        """
+        columns = (
+            self.losses[..., -1],
+            self.shown,
+            self.alone,
+            self.alone_loss > 5,
+            self.repeats > 2 / SYMBOLS,
+        )
+        rows = []
+        for name, loss, shown, alone, sure, again in zip(self.names, *columns, strict=True):
+            counts = [f"{int(one.sum())} of {len(one)}" for one in (sure, again)]
+            cells = [f"{loss.mean():.1f}", _spread(shown), f"{alone.mean():.1f}", *counts]
+            rows.append([name, *(["NaN"] * 5 if shown.isnan().any() else cells)])
+        head = ["mask", "last loss", "right, future shown", "right, past only", "past only: loss > 5"]
+        head.append(f"repeats > {2 / SYMBOLS}")
+        chance = (
+            f"chance: right {1 / SYMBOLS:.3f}, loss {math.log(SYMBOLS):.2f} nats, repeats {1 / SYMBOLS:.3f}"
+        )
+        return Table(head, rows, f"{self.shown.shape[1]} seeds; {chance}")
 
 
 def train_on_noise(
@@ -202,8 +215,8 @@ def _scores(model: Callable[[Tensor], Tensor], seed: int, size: Size) -> Float[T
     return torch.stack([*right, F.cross_entropy(past.flatten(0, 1), targets.flatten()), repeats])
 
 
-def _spread(values: Float[Tensor, " seed"], digits: int) -> str:
-    if values.isnan().any():
-        return "NaN"
-    shown = f"{values.mean():.{digits}f}"
-    return shown if len(values) == 1 else f"{shown} ± {values.std():.{digits}f}"
+def _spread(values: Float[Tensor, " seed"]) -> str:
+    """The mean with two digits, and a bound on the spread that doesn't hang on the last bit of a sum."""
+    sd = float(values.std(correction=0))
+    bound = next((b for b in (0.02, 0.05, 0.1, 0.2) if sd < b), 0.5)
+    return f"{values.mean():.2f}, sd < {bound}"
