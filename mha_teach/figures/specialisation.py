@@ -68,19 +68,20 @@ def role_grid(
         facecolor=theme.palette()["paper"]["light"],
     )
     panels = figure.subplots(len(models), len(roles), squeeze=False)
-    for row, model in zip(panels, models, strict=True):
+    for at, (row, model) in enumerate(zip(panels, models, strict=True)):
         for panel, role in zip(row, roles, strict=True):
             values = scores[model][role]
             image = panel.imshow(values, cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
             panel.spines[:].set_visible(False)
             panel.tick_params(length=0)
             layer, head = divmod(int(values.argmax()), values.shape[1])
-            panel.set_xlabel(f"most: layer {layer}, head {head}: {values.max():.2f}", fontsize=7)
+            panel.set_xlabel(f"({layer}, {head}): {values.max():.2f}", fontsize=8)
             panel.set_xticks([])
-            panel.set_yticks(range(0, len(values), len(values) - 1) if panel is row[0] else [], fontsize=7)
+            panel.tick_params(labelsize=7)
+            panel.set_yticks([0, len(values) - 1] if panel is row[0] else [])
             if panel is row[0]:
                 panel.set_ylabel(f"{model}\n\nlayer", fontsize=8)
-            if row is panels[0]:
+            if at == 0:
                 panel.set_title(role, fontsize=9)
     figure.colorbar(image, ax=panels, fraction=0.02, label="role score")
     return list(panels.flat)
@@ -100,7 +101,7 @@ def looked_and_used(
         panel.title.set_fontsize(8.5)
     bars = panels[-1]
     hues = [
-        theme.palette()["muted"]["light"] if name.startswith("mean") else theme.series(0) for name in costs
+        theme.palette()["muted"]["light"] if name.startswith("median") else theme.series(0) for name in costs
     ]
     bars.barh(range(len(costs)), list(costs.values()), color=hues, height=0.6)
     bars.set_yticks(range(len(costs)), costs, fontsize=7.5)
@@ -137,22 +138,23 @@ def induction(
     for i, (name, loss) in enumerate(losses.items()):
         right.plot(loss, color=theme.series(i), lw=1.8, ls=("-", "--", "-.", ":")[i % 4], label=name)
     right.axvspan(period - 1, len(next(iter(losses.values()))) - 1, color="0.5", alpha=0.08, lw=0)
-    right.set(xlabel="position", ylabel="loss (nats)", ylim=(0, None))
-    right.legend(frameon=False, fontsize=8)
+    highest = max(float(loss.max()) for loss in losses.values())
+    right.set(xlabel="position", ylabel="loss (nats)", ylim=(-0.02 * highest, 1.5 * highest))
+    right.legend(frameon=False, fontsize=8, loc="upper left")
     return [left, right]
 
 
-def recap(
-    done: dict[str, Float[Tensor, "head relation"]], captions: Sequence[str], relations: Sequence[str]
-) -> list[Axes]:
+def recap(done: dict[str, Float[Tensor, "head relation"]], captions: Sequence[str]) -> list[Axes]:
     """Three kinds of division of labour side by side, each a knock-out matrix with a line of words below."""
     panels = axes(7.6, 3.4, columns=len(done))
     for panel, (name, matrix), words in zip(panels, done.items(), captions, strict=True):
         panel.imshow(matrix, cmap=SCORES, vmin=-1, vmax=1, aspect="auto")
         panel.spines[:].set_visible(False)
-        panel.set_xticks(range(len(relations)), relations, fontsize=7.5, rotation=30, ha="right")
-        panel.set_yticks(range(len(matrix)), [f"head {i}" for i in range(len(matrix))], fontsize=8)
-        panel.tick_params(length=0)
+        panel.set_xticks(
+            range(matrix.shape[1]), [f"relation {i + 1}" for i in range(matrix.shape[1])], rotation=30
+        )
+        panel.set_yticks(range(len(matrix)), [f"head {i}" for i in range(len(matrix))])
+        panel.tick_params(length=0, labelsize=7.5)
         panel.set_title(name, fontsize=9.5)
         panel.set_xlabel(words, fontsize=8)
     return panels
