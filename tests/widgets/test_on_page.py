@@ -10,6 +10,8 @@ PLACES = (
     ("look_up", "00_attention", "angle"),
     ("head_splitter", "01_collapse", "num_heads"),
     ("saturation", "02_scaling", "d_k"),
+    ("lane_tracer", "03_reshaping", "step"),
+    ("mask_composer", "04_masking", "n"),
 )
 FOCUS = """() => {
   const at = document.activeElement, style = getComputedStyle(at);
