@@ -16,18 +16,23 @@ function easel(kind) {
   return { node: make("div", { class: "mha-map " + kind }, make("span"), across, down, square), canvas, over, square, label, stale };
 }
 
-// All heads on one line by their harm, the chosen one as a triangle; heads of its layer are filled, the others hollow.
-function strip(svg, scene, layer, head, toy, words) {
-  const at = (x) => 12 + (W - 24) * alongHarm(x, toy), ticks = TICKS[toy ? "drop" : "drift"];
-  const dot = (x, y, r) => `M${(at(x) - r).toFixed(1)} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
-  const place = (l, h) => 44 - 5 * ((7 * h + 5 * l) % 6);
-  const dots = (which) => scene.harm.flatMap((row, l) => row.flatMap((x, h) => (which(l, h) ? [dot(x, place(l, h), 3)] : []))).join("");
-  const { own, usual } = standing(scene.harm, layer, head), x = at(own), m = at(usual);
-  svg.replaceChildren(make("line", { class: "mha-axis", x1: 8, x2: W - 8, y1: 52, y2: 52 }),
-    ...ticks.map((v) => make("text", { class: "mha-tick", x: at(v), y: 66, "text-anchor": "middle" }, String(v))),
-    make("line", { class: "mha-cursor", x1: m, x2: m, y1: 12, y2: 52 }), make("text", { class: "mha-tick", x: m, y: 9, "text-anchor": "middle" }, words.median),
-    make("path", { class: "mha-hollow", d: dots((l) => l !== layer) }), make("path", { class: "mha-full", d: dots((l, h) => l === layer && h !== head) }),
-    make("path", { class: "mha-chosen", d: `M${x.toFixed(1)} 36l8 15h-16z` }));
+// All heads on one line by their harm, the chosen one as a triangle; heads of its layer are filled, the others hollow. Nodes are kept: new ones cost a layout.
+function strip(words) {
+  const svg = make("svg", { viewBox: `0 0 ${W} 70`, class: "mha-plot mha-strip", role: "img" }), ticks = make("g"), stale = changes();
+  const cursor = make("g", {}, make("line", { class: "mha-cursor", x1: 0, x2: 0, y1: 12, y2: 52 }), make("text", { class: "mha-tick", y: 9, "text-anchor": "middle" }, words.median));
+  const [hollow, full, chosen] = ["mha-hollow", "mha-full", "mha-chosen"].map((name) => make("path", { class: name }));
+  svg.append(make("line", { class: "mha-axis", x1: 8, x2: W - 8, y1: 52, y2: 52 }), ticks, cursor, hollow, full, chosen);
+  const draw = (scene, layer, head, toy) => {
+    const at = (x) => (12 + (W - 24) * alongHarm(x, toy)).toFixed(1), { own, usual } = standing(scene.harm, layer, head);
+    const dot = (x, l, h) => `M${at(x) - 3} ${44 - 5 * ((7 * h + 5 * l) % 6)}a3 3 0 1 0 6 0a3 3 0 1 0-6 0`;
+    const dots = (which) => scene.harm.flatMap((row, l) => row.map((x, h) => (which(l, h) ? dot(x, l, h) : ""))).join("");
+    if (stale("ticks", toy)) ticks.replaceChildren(...TICKS[toy ? "drop" : "drift"].map((v) => make("text", { class: "mha-tick", x: at(v), y: 66, "text-anchor": "middle" }, String(v))));
+    cursor.setAttribute("transform", `translate(${at(usual)} 0)`);
+    hollow.setAttribute("d", dots((l) => l !== layer));
+    full.setAttribute("d", dots((l, h) => l === layer && h !== head));
+    chosen.setAttribute("d", `M${at(own)} 36l8 15h-16z`);
+  };
+  return { svg, draw };
 }
 
 export default {
@@ -52,9 +57,9 @@ export default {
     board.place({ node: close }, { field: close });
 
     const all = easel("mha-snug mha-upright"), one = easel("mha-snug"), stale = changes(), scores = bars([words.role]), places = bars([words.token]), counts = ledger(words);
-    const plot = make("svg", { viewBox: `0 0 ${W} 70`, class: "mha-plot mha-strip", role: "img" }), harmed = make("div", {}, plot, places.node);
-    places.node.classList.add("mha-small");
-    scores.node.classList.add("mha-named");
+    const plot = strip(words), harmed = make("div", {}, plot.svg, places.node);
+    places.node.classList.add("mha-small", "mha-still");
+    scores.node.classList.add("mha-named", "mha-still");
     const kinds = [["maps", words.maps], ...words.roles.map((role, k) => [String(k), fill(words.score_of, { role })]), ["-1", words.harm]];
     let kind = "maps", colours = null, state = null;
     const shows = picker({ name: "kind", label: words.kind, options: kinds, put: (v) => { kind = v; draw(); } });
@@ -103,7 +108,7 @@ export default {
       played.say(fill(words.played, { name }), words.played_note);
       harmed.hidden = !closed;
       if (closed) {
-        strip(plot, scene, l, h, toy, words);
+        plot.draw(scene, l, h, toy);
         const most = Math.max(...state.places, 1e-9), order = scene.tokens.map((_, i) => i).sort((a, b) => state.places[b] - state.places[a]).slice(0, 16).sort((a, b) => a - b);
         places.show([words.token, toy ? words.fall : words.drift], order.map((i) => [scene.tokens[i], { share: Math.max(0, state.places[i]) / most, mark: "", text: fine(state.places[i]) }]));
       }
@@ -115,7 +120,7 @@ export default {
       const told = summary(result, { ...chosen, layer: l, head: h }, words);
       tell(board.tell, told);
       one.canvas.setAttribute("aria-label", `${fill(words.map, { name, model: state.title })}. ${told}`);
-      plot.setAttribute("aria-label", told);
+      plot.svg.setAttribute("aria-label", told);
       pick.show(chosen.model);
       sentence.options(texts().map((text, i) => [i < words.sentences.length || toy ? i : -1, text]));
       sentence.show(chosen.sentence);
