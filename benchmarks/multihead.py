@@ -1,44 +1,55 @@
 """Is our ``MultiHeadAttention`` as fast as ``nn.MultiheadAttention`` with the same weights?
 
-Self-attention at d_model 512, with and without per-head weights, forward (no gradient, eval) and forward + backward.
-The two take turns in one run, the order turns round every round, and each row is a ratio of median CPU seconds: below 1,
-ours is faster. Peak memory is the growth of the process's resident peak in a fresh process for each contender.
+Self-attention at d_model 512, with and without per-head weights, with and without a causal mask, forward (no gradient,
+eval) and forward + backward. The two take turns in one run, the order turns round every round, and each row is a ratio
+of median CPU seconds: below 1, ours is faster. Peak memory is the growth of a process's resident peak in one call, in a
+fresh process for each contender (Linux).
 
-    python benchmarks/multihead.py [--rounds 9] [--threads 1] [--only 4x128 ...] [--heads 1 8 32] [--memory] [--json FILE]
+    python benchmarks/multihead.py [--rounds 15 9 3] [--only 4x128 ...] [--heads 1 8 32] [--save]
+
+``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes five minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import platform
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the processes that measure memory as well
+
 import torch
+from measure_collapse import hardware
 from torch import nn
 
+from mha_teach.masking import causal
 from mha_teach.multihead import MultiHeadAttention
 
 D_MODEL = 512
 SIZES = {"4x128": (4, 128), "1x512": (1, 512), "1x2048": (1, 2048)}
+FILE = Path(__file__).parents[1] / "mha_teach" / "data" / "measured" / "multihead.json"
 
 
 def contenders(
-    batch: int, n: int, heads: int, weights: bool, backward: bool
+    batch: int, n: int, heads: int, weights: bool, masked: bool, backward: bool
 ) -> dict[str, Callable[[], None]]:
-    """Name → one call on the same input with equal weights."""
+    """Name → one call on the same input with equal weights, each with the mask in its own spelling."""
     torch.manual_seed(0)
     theirs = nn.MultiheadAttention(D_MODEL, heads, batch_first=True).train(backward)
     ours = MultiHeadAttention.from_torch(theirs)
     x = torch.randn(batch, n, D_MODEL, requires_grad=backward)
-    asked = {"need_weights": weights, "average_attn_weights": False}
+    may = causal(n) if masked else None
+    asked = {"need_weights": weights, "average_attn_weights": False, "attn_mask": ~may if masked else None}
     calls = {
-        "ours": lambda: ours(x, need_weights=weights)[0],
+        "ours": lambda: ours(x, mask=may, need_weights=weights)[0],
         "torch": lambda: theirs(x, x, x, **asked)[0],
     }
 
@@ -49,6 +60,24 @@ def contenders(
                 y.sum().backward()
 
     return {name: lambda call=call: run(call) for name, call in calls.items()}
+
+
+def projections(batch: int, n: int, backward: bool) -> dict[str, Callable[[], None]]:
+    """q, k and v of one input: by three ``Linear`` of their own, or by one that is three times as wide."""
+    torch.manual_seed(0)
+    fused, x = nn.Linear(D_MODEL, 3 * D_MODEL), torch.randn(batch, n, D_MODEL, requires_grad=backward)
+    three = [nn.Linear(D_MODEL, D_MODEL) for _ in range(3)]
+
+    def run(project: Callable[[], list[torch.Tensor]]) -> None:
+        with torch.set_grad_enabled(backward):
+            parts = project()
+            if backward:
+                sum(part.sum() for part in parts).backward()
+
+    return {
+        "three": lambda: run(lambda: [linear(x) for linear in three]),
+        "fused": lambda: run(lambda: fused(x).chunk(3, -1)),
+    }
 
 
 def race(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
@@ -63,22 +92,27 @@ def race(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
     return {name: statistics.median(each) for name, each in times.items()}
 
 
-def peak(name: str, *case: int) -> float:
-    """MiB by which a fresh process's resident peak grows in three calls."""
-    code = f"import sys; sys.path.insert(0, 'benchmarks'); import multihead as m; print(m.growth({name!r}, {case!r}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return float(done.stdout)
+def peak(name: str, case: tuple, make: Callable = contenders) -> float:
+    """MiB by which the resident peak of a fresh process grows in one call."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["mha_teach.multihead"])
+    ours, theirs = context.Pipe()
+    process = context.Process(target=growth, args=(name, case, make, theirs))
+    process.start()
+    theirs.close()
+    grown = ours.recv()
+    process.join()
+    return grown
 
 
-def growth(name: str, case: tuple) -> float:
+def growth(name: str, case: tuple, make: Callable, pipe) -> None:
     """What ``peak`` runs in the fresh process."""
     torch.set_num_threads(1)
-    contenders(1, 2, case[2], *case[3:])[name]()  # libraries load, threads start
-    call = contenders(*case)[name]
+    make(1, 2, *case[2:])[name]()  # libraries load, threads start
+    call = make(*case)[name]
     before = high_water()
-    for _ in range(3):
-        call()
-    return (high_water() - before) / 1024
+    call()
+    pipe.send((high_water() - before) / 1024)
 
 
 def high_water() -> int:
@@ -87,39 +121,75 @@ def high_water() -> int:
     return int(status.split("VmHWM:")[1].split()[0])
 
 
+def measure(size: str, heads: int, weights: bool, masked: bool, backward: bool, rounds: int) -> dict:
+    """One row: what was asked, the ratio ours / torch, both medians in milliseconds, both peaks in MiB."""
+    case = (*SIZES[size], heads, weights, masked, backward)
+    seconds = race(contenders(*case), rounds)
+    asked = {"size": size, "heads": heads, "weights": weights, "masked": masked, "backward": backward}
+    peaks = {name: round(peak(name, case), 1) for name in seconds}
+    return asked | summary(seconds, "ours", "torch") | {"peak_mib": peaks, "rounds": rounds}
+
+
+def measure_projections(size: str, backward: bool, rounds: int) -> dict:
+    """One row of three ``Linear`` against one fused, as ``measure``."""
+    case = (*SIZES[size], backward)
+    seconds = race(projections(*case), rounds)
+    peaks = {name: round(peak(name, case, projections), 1) for name in seconds}
+    asked = {"size": size, "backward": backward}
+    return asked | summary(seconds, "three", "fused") | {"peak_mib": peaks, "rounds": rounds}
+
+
+def summary(seconds: dict[str, float], one: str, other: str) -> dict:
+    """The ratio of medians, and both in milliseconds."""
+    ms = {name: round(1000 * s, 1) for name, s in seconds.items()}
+    return {"ratio": round(seconds[one] / seconds[other], 3), "ms": ms}
+
+
+def label(row: dict) -> str:
+    """The row's name."""
+    asked = [row["size"], f"h={row['heads']}", "weights" if row["weights"] else "no weights"]
+    asked += ["causal"] * row["masked"] + ["forward+backward" if row["backward"] else "forward"]
+    return ", ".join(asked)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, nargs=3, default=[15, 9, 3], help="for each size in turn")
     parser.add_argument("--only", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--heads", nargs="+", type=int, default=[1, 8, 32])
-    parser.add_argument("--memory", action="store_true", help="also measure peak memory (Linux)")
-    parser.add_argument("--json", help="write every row to this file")
+    parser.add_argument("--save", action="store_true", help="write the record that chapter 05 shows")
     args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    rows = []
-    print(f"torch {torch.__version__}, {args.threads} thread(s), {args.rounds} rounds; ratios ours / torch")
-    for size in args.only:
-        for heads in args.heads:
-            for weights in (False, True):
-                for backward in (False, True):
-                    case = (*SIZES[size], heads, weights, backward)
-                    seconds = race(contenders(*case), args.rounds)
-                    row = {"size": size, "heads": heads, "weights": weights, "backward": backward}
-                    row |= {"ratio": seconds["ours"] / seconds["torch"], "seconds": seconds}
-                    what = f"{size:7} h={heads:<3} {'weights' if weights else 'no weights':10} "
-                    what += "forward+backward" if backward else "forward"
-                    line = f"{what:40} {row['ratio']:.2f}x   ({seconds['torch'] * 1000:.1f} ms torch)"
-                    if args.memory:
-                        row["peak_mib"] = {name: peak(name, *case) for name in ("ours", "torch")}
-                        line += "   peak {ours:.0f} against {torch:.0f} MiB".format(**row["peak_mib"])
-                    print(line, flush=True)
-                    rows.append(row)
-    if args.json:
-        machine = {"torch": torch.__version__, "processor": platform.machine(), "threads": args.threads}
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({**machine, "rows": rows}, file, indent=1)
+    torch.set_num_threads(1)
+    began, rows, rounds = time.perf_counter(), {}, dict(zip(SIZES, args.rounds, strict=True))
+    print(f"torch {torch.__version__}, {hardware()}; CPU time, ours / torch")
+    for size, heads, *options in product(args.only, args.heads, *[(False, True)] * 3):
+        row = measure(size, heads, *options, rounds=rounds[size])
+        rows[label(row)] = row
+        took, peaks = "{ours:8.1f} against {torch:.1f} ms", "{ours:6.0f} against {torch:.0f} MiB"
+        print(
+            f"{label(row):52}{row['ratio']:.2f}x",
+            took.format(**row["ms"]),
+            peaks.format(**row["peak_mib"]),
+            flush=True,
+        )
+    fused = {}
+    for size, backward in product(args.only, (False, True)):
+        row = measure_projections(size, backward, rounds[size])
+        fused[f"{size}, {'forward+backward' if backward else 'forward'}"] = row
+        print(
+            f"three Linears / fused, {size}, backward {backward}: {row['ratio']:.2f}x, peaks {row['peak_mib']} MiB"
+        )
+    worst = max(rows.values(), key=lambda row: row["ratio"])
+    print(f"largest ratio {worst['ratio']:.2f} at {label(worst)}; {time.perf_counter() - began:.0f} s")
+    if args.save:
+        facts = {
+            "script": "benchmarks/multihead.py --save",
+            "hardware": hardware(),
+            "date": time.strftime("%Y-%m-%d"),
+        }
+        facts["versions"] = {"python": platform.python_version(), "torch": torch.__version__}
+        FILE.write_text(json.dumps({"rows": rows, "projections": fused, **facts}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

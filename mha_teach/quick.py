@@ -30,7 +30,7 @@ def attend_quickly(
     scores = _scores(q, k)
     if mask is not None:
         if mask.dtype == torch.bool:
-            mask = torch.zeros_like(mask, dtype=q.dtype).masked_fill(~mask, -torch.inf)
+            mask = torch.zeros_like(mask, dtype=q.dtype).masked_fill_(~mask, -torch.inf)
         scores = _add(scores, mask)
     weights = _softmax(scores)
     weights = weights if blind is None else weights.masked_fill(blind, 0.0)
