@@ -1,6 +1,6 @@
 // What is said about one head: its pattern, the control's, and its place among the knock-outs (chapter 06).
 
-const NAMES = ["model", "layer", "head", "sentence", "text", "closed"], CLEAR = 0.5, FAR = 2, THIN = 4, FLOOR = 1e-5;
+const NAMES = ["model", "layer", "head", "sentence", "text", "closed"], CLEAR = 0.5, FAR = 2, THIN = 4, TWIN = 0.8, FLOOR = 1e-5;
 const CONTROL = { minilm: "random", random: "random", toy: "toy_random", toy_random: "toy_random" };
 const TRAINED = { minilm: "minilm", random: "minilm", toy: "toy", toy_random: "toy" };
 export const isToy = (model) => TRAINED[model] === "toy";
@@ -53,11 +53,14 @@ export function standing(harm, layer, head) {
   return { own, thin, usual: median(peers), count: peers.length, rank: 1 + peers.filter((x) => x > own).length, others: median(others), all: others.length };
 }
 
-// The role of which a head has most, its score, the same head's in the control, and the most that any control head has.
+// The role of which a head has most, its score, the same head's in the control, and the most that any control head has;
+// `twin` is the other head that has most of it, if that is nearly as much: it may take over the work.
 export function pattern(scene, control, layer, head) {
   const scores = scene.roles[layer][head].slice(0, -1).map((x) => x ?? 0), role = scores.indexOf(Math.max(...scores));
   const most = Math.max(...control.roles.flat().map((row) => row[role] ?? 0));
-  return { role, score: scores[role], control: control.roles[layer][head][role] ?? 0, most };
+  const rivals = scene.roles.flatMap((row, l) => row.map((at, h) => [at[role] ?? 0, nameOf(l, h)])).filter(([, name]) => name !== nameOf(layer, head));
+  const [next, twin] = rivals.reduce((best, rival) => (rival[0] > best[0] ? rival : best));
+  return { role, score: scores[role], control: control.roles[layer][head][role] ?? 0, most, twin: next >= TWIN * scores[role] ? twin : null };
 }
 
 // Names like L0H2; the three highest of a role or of the harm, for the note under the small squares.
@@ -74,11 +77,11 @@ export const alongHarm = (x, toy) => Math.min(1, Math.max(0, toy ? x : 1 + Math.
 export function summary(result, { model, layer, head, closed }, words) {
   const scene = result.scenes[model], control = result.scenes[CONTROL[model]], harm = standing(scene.harm, layer, head);
   const seen = pattern(scene, control, layer, head), clear = seen.score >= CLEAR, lacks = seen.most < seen.score / 2, hurts = harm.own > FAR * harm.usual;
-  const values = { name: nameOf(layer, head), layer, role: words.roles[seen.role], score: percent(seen.score), control: percent(seen.control), most: percent(seen.most),
+  const values = { name: nameOf(layer, head), layer, role: words.roles[seen.role], score: percent(seen.score), twin: seen.twin, control: percent(seen.control), most: percent(seen.most),
     own: fine(harm.own), usual: fine(harm.usual), peers: fill(harm.thin ? words.peers_all : words.peers, { count: harm.count, layer }) };
   const untrained = CONTROL[model] === model;
   const first = untrained ? words.tell_untrained : !clear ? words.tell_none : lacks ? words.tell_lacks : words.tell_has;
   const then = !closed ? words.tell_guess : isToy(model) ? words.tell_drop : words.tell_drift;
-  const verdict = clear && lacks ? (hurts ? words.verdict_role : words.verdict_pattern) : hurts ? words.verdict_harm : words.verdict_nothing;
+  const verdict = clear && lacks ? (hurts ? words.verdict_role : seen.twin ? words.verdict_twin : words.verdict_pattern) : hurts ? words.verdict_harm : words.verdict_nothing;
   return [first, then, ...(closed && !untrained ? [verdict] : [])].map((text) => fill(text, values)).join(" ");
 }

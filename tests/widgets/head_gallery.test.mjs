@@ -78,7 +78,7 @@ const told = (result, change = {}) => gallery.summary(result, { ...usual, head: 
 
 test("the pattern is the role with the highest score, and broadness is none", () => {
   const { minilm, random } = made(0.9, 0.1, 0.05).scenes;
-  assert.deepEqual(gallery.pattern(minilm, random, 0, 0), { role: 1, score: 0.9, control: 0.1, most: 0.1 });
+  assert.deepEqual(gallery.pattern(minilm, random, 0, 0), { role: 1, score: 0.9, control: 0.1, most: 0.1, twin: null });
 });
 
 test("no verdict before the knock-out", () => {
@@ -96,6 +96,14 @@ test("a role needs all three: a pattern, a control without it, a loss", () => {
   }
   assert.match(told(made(0.9, 0.46, 0.05), { closed: true }), /nobody trained that/);
   assert.match(told(made(0.4, 0.1, 0.05), { closed: true }), /none of these patterns/);
+});
+
+test("a head with the same pattern may have taken over, and is named", () => {
+  const result = made(0.9, 0.1, 0.019);
+  result.scenes.minilm.roles[0][1][1] = 0.75;
+  assert.match(told(result, { closed: true }), /L0H1 has the same pattern/);
+  result.scenes.minilm.roles[0][1][1] = 0.7;
+  assert.ok(told(result, { closed: true }).endsWith(say.verdict_pattern));
 });
 
 test("the control gets no verdict, and the toy speaks of accuracy", () => {
@@ -116,7 +124,7 @@ test("on the real heads the verdicts differ, so that there is something to find"
   const all = new Set();
   baked.forEach((scenes) => scenes.minilm.harm.forEach((row, layer) => row.forEach((_, head) => {
     const text = gallery.summary({ scenes }, { ...usual, layer, head, closed: true }, say);
-    all.add(["role", "pattern", "harm", "nothing"].find((kind) => text.endsWith(say["verdict_" + kind])));
+    all.add(["role", "pattern", "harm", "nothing"].find((kind) => text.endsWith(say["verdict_" + kind])) ?? (/has the same pattern/.test(text) && "twin"));
   })));
-  assert.deepEqual([...all].sort(), ["harm", "nothing", "pattern", "role"]);
+  assert.deepEqual([...all].sort(), ["harm", "nothing", "pattern", "role", "twin"]);
 });
