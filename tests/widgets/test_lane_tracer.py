@@ -171,7 +171,7 @@ def test_what_is_probed_is_a_whole_attention() -> None:
 
 
 def test_float32_sees_the_same_pairs() -> None:
-    for case in cases()[::9]:
+    for case in cases()[::17]:
         assert LaneTracer.compute(state(*case)) == measured(*case), case
 
 

@@ -109,8 +109,7 @@ def test_the_view_asks_only_for_traits_that_exist_and_cleans_up(watched: Watched
         ("batch", "0", "B: type a whole number from 1 to 5"),
         ("positions", "", "whole number from 1 to 5"),
         ("num_heads", "abc", "whole number from 1 to 5"),
-        ("num_heads", "1e99", "from 1 to 5"),
-        ("d_k", "NaN", "from 1 to 5"),
+        ("d_k", "1e99", "from 1 to 5"),
         ("step", "2.5", "whole number from 1 to 5"),
     ],
 )
@@ -309,8 +308,9 @@ def test_tables_hold_every_number_and_every_reading(watched: Watched, tmp_path: 
     assert numbers.locator("tbody tr").count() == 72
 
 
-@pytest.mark.parametrize("width", (320, 640, 1280))
-@pytest.mark.parametrize("path", ("split_by_view", "split_interleaved"))
+@pytest.mark.parametrize(
+    ("width", "path"), [(320, "split_interleaved"), (640, "split_by_view"), (1280, "split_interleaved")]
+)
 def test_nothing_is_cut_off_at_any_width_with_tables_open(
     watched: Watched, tmp_path: Path, width: int, path: str
 ) -> None:
