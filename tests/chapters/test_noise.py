@@ -113,15 +113,12 @@ def test_noise_is_fresh_for_the_test_and_covers_all_symbols():
     assert not torch.equal(train, noise(2, 2, 101, 7))
 
 
-def test_the_table_says_what_chance_is(run):
+def test_the_table_says_what_chance_is_and_counts_seeds(run):
     table = run.table()
-    assert (
-        len(table.head) == 6
-        and "over 3 seeds" in table.note
-        and "0.125" in table.note
-        and "2.08" in table.note
-    )
-    assert "±" in table.rows[0][1]
+    assert len(table.head) == 6 and "3 seeds" in table.note
+    assert "0.125" in table.note and "2.08" in table.note
+    assert [row[-2:] for row in table.rows[:3]] == [["0 of 3"] * 2, ["0 of 3"] * 2, ["3 of 3"] * 2]
+    assert table.rows[0][1] == "2.1" and table.rows[0][2].startswith("0.1") and "sd < " in table.rows[0][2]
 
 
 def test_errors():
