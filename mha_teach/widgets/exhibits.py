@@ -195,6 +195,9 @@ def _short(values: Tensor, digits: int = 3) -> list:
     def cut(value: Any) -> Any:
         if isinstance(value, list):
             return [cut(item) for item in value]
-        return None if math.isnan(value) else float(f"{value:.{digits}g}")
+        if math.isnan(value):
+            return None
+        # What is only rounding differs from processor to processor, in its sign as well.
+        return float(f"{value:.{digits}g}") if abs(value) > 1e-9 else 0.0
 
     return cut(values.double().cpu().tolist())
