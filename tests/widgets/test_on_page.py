@@ -12,6 +12,7 @@ PLACES = (
     ("saturation", "02_scaling", "d_k"),
     ("lane_tracer", "03_reshaping", "step"),
     ("mask_composer", "04_masking", "n"),
+    ("head_gallery", "06_specialisation", "layer"),
 )
 FOCUS = """() => {
   const at = document.activeElement, style = getComputedStyle(at);
