@@ -127,14 +127,15 @@ def smollm2(sequences: int = 8, piece: int = 50) -> dict:
         each = F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
         return each[:, piece:].mean().item(), each[:, : piece - 1].mean().item()
 
-    found = []
+    found = {"induction": [], "previous": []}
     with torch.no_grad():
         for part in ids.split(4):
             maps = torch.cat(
                 model(input_ids=part, output_attentions=True).attentions, 1
             )  # (4, 270, 100, 100)
-            found.append(role_score(maps, role_targets(part)["induction"]))
-    scores = torch.cat(found)  # (sequence, layer · head)
+            for role, parts in found.items():
+                parts.append(role_score(maps, role_targets(part)[role]))
+    scores, before = (torch.cat(parts) for parts in found.values())  # (sequence, layer · head)
     order = scores.mean(0).argsort(descending=True).tolist()
     ranked = [divmod(at, heads) for at in order]
     row = {
@@ -142,6 +143,7 @@ def smollm2(sequences: int = 8, piece: int = 50) -> dict:
         "text": f"{sequences} sequences of {piece} random tokens, said twice",
         "layers, heads": [layers, heads],
         "induction": scores.mean(0).view(layers, heads).tolist(),
+        "previous": before.mean(0).view(layers, heads).tolist(),
         "best heads": [
             [*ranked[i], scores[:, at].mean().item(), scores[:, at].std().item()]
             for i, at in enumerate(order[:12])
@@ -151,14 +153,17 @@ def smollm2(sequences: int = 8, piece: int = 50) -> dict:
         "columns of loss": ["second saying", "first saying"],
         "without the best": {},
         "without others": {},
+        "which others": {},
         "others": f"{DRAWS} random draws of as many heads each, from all but the {max(SIZES)} best",
     }
     for size in SIZES:
         row["without the best"][size] = loss(ranked[:size])
-        row["without others"][size] = []
+        row["without others"][size], row["which others"][size] = [], []
         for _ in range(DRAWS):
             picked = torch.randperm(len(order) - max(SIZES), generator=draw)[:size] + max(SIZES)
-            row["without others"][size].append(loss([ranked[i] for i in picked.tolist()]))
+            closed = [ranked[i] for i in picked.tolist()]
+            row["which others"][size].append(closed)
+            row["without others"][size].append(loss(closed))
         print(size, row["without the best"][size], row["without others"][size], flush=True)
     return {"SmolLM2-135M": row}
 
