@@ -24,7 +24,7 @@ def matrices(
     heads = change.shape[1]
     panels = axes(1.55 * len(change) + 0.5, 0.75 + 0.3 * heads, columns=len(change), sharey=True)
     for panel, matrix, title in zip(panels, change, titles, strict=True):
-        panel.imshow(matrix, cmap=SCORES, vmin=-1, vmax=1, aspect="auto")
+        panel.imshow(matrix.numpy(), cmap=SCORES, vmin=-1, vmax=1, aspect="auto")
         panel.spines[:].set_visible(False)
         for i, row in enumerate(matrix.tolist() if numbers else []):
             for j, value in enumerate(row):
@@ -71,7 +71,7 @@ def role_grid(
     for at, (row, model) in enumerate(zip(panels, models, strict=True)):
         for panel, role in zip(row, roles, strict=True):
             values = scores[model][role]
-            image = panel.imshow(values, cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
+            image = panel.imshow(values.numpy(), cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
             panel.spines[:].set_visible(False)
             panel.tick_params(length=0)
             layer, head = divmod(int(values.argmax()), values.shape[1])
@@ -121,7 +121,7 @@ def induction(
 ) -> list[Axes]:
     """Left one head's map with its targets ringed, right the loss at every position with and without heads."""
     left, right = axes(8.0, 3.3, columns=2, width_ratios=[1, 1.25])
-    left.imshow(weights, cmap=WEIGHTS, vmin=0, vmax=1, aspect="equal")
+    left.imshow(weights.numpy(), cmap=WEIGHTS, vmin=0, vmax=1, aspect="equal")
     left.spines[:].set_visible(False)
     places = targets.nonzero()
     left.scatter(
@@ -148,7 +148,7 @@ def recap(done: dict[str, Float[Tensor, "head relation"]], captions: Sequence[st
     """Three kinds of division of labour side by side, each a knock-out matrix with a line of words below."""
     panels = axes(7.6, 3.4, columns=len(done))
     for panel, (name, matrix), words in zip(panels, done.items(), captions, strict=True):
-        panel.imshow(matrix, cmap=SCORES, vmin=-1, vmax=1, aspect="auto")
+        panel.imshow(matrix.numpy(), cmap=SCORES, vmin=-1, vmax=1, aspect="auto")
         panel.spines[:].set_visible(False)
         panel.set_xticks(
             range(matrix.shape[1]), [f"relation {i + 1}" for i in range(matrix.shape[1])], rotation=30

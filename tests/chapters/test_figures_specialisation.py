@@ -1,0 +1,85 @@
+"""Chapter 06's tables hold the numbers that they are given, and fit the page; its drawings show them."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from mha_teach.data import measured
+from mha_teach.figures import specialisation as draw
+from mha_teach.figures import tables
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def test_mean_and_spread():
+    assert tables.pm([1.0, 2.0, 3.0], 1) == "2.0 ± 1.0"
+    assert tables.pm(torch.tensor([-0.001, 0.001])).startswith("0.00")
+
+
+def test_tables_of_the_records_fit_the_page():
+    heads = measured("heads")["rows"]
+    runs = {n: r for n, r in measured("specialisation")["rows"].items() if "8 heads" in n}
+    shown = [tables.roles(heads["roles"]), tables.grammar(heads["dependencies"]), tables.closings(runs)]
+    assert [len(text.splitlines()) for text in shown] == [8, 11, 4]
+    assert max(len(line) for text in shown for line in text.splitlines()) <= 88
+    best = heads["roles"]["next token"]
+    assert f"{best['mean']:.2f} ± {best['sd over sentences']:.2f}" in shown[0].splitlines()[2]
+
+
+def test_copying_by_hand():
+    row = {"layers, heads": [3, 5], "best heads": [[1, 2, 0.9, 0.1]] * 3, "loss": [2.0, 9.0]}
+    row |= {"without the best": {"4": [7.0, 9.0]}, "without others": {"4": [[2.0, 9.0], [4.0, 9.0]]}}
+    lines = tables.copying(row).splitlines()
+    assert lines[0] == "best of 15 heads: (1, 2) 0.90, (1, 2) 0.90, (1, 2) 0.90"
+    assert [line.split() for line in lines[2:]] == [["none", "2.0"], ["4", "7.0", "3.0", "±", "1.4", "4.0"]]
+
+
+def test_a_matrix_as_text():
+    text = tables.matrix(torch.tensor([[-0.504, -0.001], [0.0, -1.0]]), ["near", "far"], "seed 3")
+    assert [line.split() for line in text.splitlines()] == [
+        ["seed", "3", "near", "far"],
+        ["head", "0", "-0.50", "0.00"],
+        ["head", "1", "0.00", "-1.00"],
+    ]
+
+
+def test_matrices_print_what_is_worth_it():
+    change = torch.tensor([[[-0.9, -0.04], [0.0, -0.5]], [[0.0, -0.9], [-0.8, 0.0]]])
+    panels = draw.matrices(change, ["a", "b"], ["one", "two"])
+    assert [sorted(t.get_text() for t in panel.texts) for panel in panels] == [
+        ["−.50", "−.90"],
+        ["−.80", "−.90"],
+    ]
+
+
+def test_the_lottery_counts_winners():
+    ax = draw.lottery({"few": torch.tensor([0.8, 0.995, 1.0]), "none": torch.tensor([0.9, 0.98, 0.99])})
+    assert [t.get_text() for t in ax.texts] == ["2 of 3 done", "0 of 3 done"]
+
+
+def test_the_grid_names_the_strongest_head():
+    scores = torch.zeros(3, 5)
+    scores[1, 4] = 0.7
+    panels = draw.role_grid({"trained": {"previous": scores}, "control": {"previous": scores * 0}})
+    assert panels[0].get_title() == "previous" and "(1, 4): 0.70" in panels[0].get_xlabel()
+
+
+def test_looks_stand_beside_uses():
+    maps = {"head": torch.eye(3)}
+    panels = draw.looked_and_used(maps, ["a", "b", "c"], {"head": 0.2, "median of 72": 0.1}, "drift")
+    assert [round(bar.get_width(), 3) for bar in panels[1].patches] == [0.2, 0.1]
+
+
+def test_the_other_drawings_take_what_the_chapter_gives():
+    left, right = draw.induction(
+        torch.eye(6), torch.eye(6).bool(), {"open": torch.arange(5.0), "closed": torch.ones(5)}, 3, "head"
+    )
+    assert len(left.collections[0].get_offsets()) == 6 and len(right.lines) == 2
+    panels = draw.recap({"one": -torch.eye(4), "two": -torch.eye(8)[:, :4]}, ["x", "y"])
+    assert [len(panel.get_yticks()) for panel in panels] == [4, 8]
