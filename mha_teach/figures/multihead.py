@@ -67,7 +67,7 @@ def written(before: Float[Tensor, "head d_model"], after: Float[Tensor, "head d_
     limit = float(torch.cat([before, after]).detach().abs().max())
     titles = ("without W_O: own columns only", "with W_O: every head in every column")
     for ax, parts, title in zip(panels, (before, after), titles, strict=True):
-        image = ax.imshow(parts.detach(), cmap=SCORES, vmin=-limit, vmax=limit, aspect="auto")
+        image = ax.imshow(parts.detach().numpy(), cmap=SCORES, vmin=-limit, vmax=limit, aspect="auto")
         ax.set(xlabel="channel", title=title)
         ax.set_yticks(range(len(parts)), [f"head {i}" for i in range(len(parts))])
         ax.spines[:].set_visible(False)
@@ -122,7 +122,7 @@ def recap(steps: Sequence[tuple[str, str, str]]) -> Axes:
     ax = axes(7.6, 1.7)
     for i, (name, shape, role) in enumerate(steps):
         color = theme.role(role) if role else theme.palette()["muted"]["light"]
-        ax.add_patch(plt.Rectangle((i, 0), 0.82, 1, facecolor=color, alpha=0.16, edgecolor=color))
+        ax.add_patch(plt.Rectangle((i, 0), 0.82, 1, facecolor=(color, 0.16), edgecolor=color))
         ax.text(i + 0.41, 0.66, name, ha="center", va="center", fontsize=9)
         ax.text(i + 0.41, 0.3, shape, ha="center", va="center", fontsize=7.5)
         if i:
