@@ -22,7 +22,7 @@ TEST = 200  # texts a model is judged on
 
 
 class Copier(nn.Module):
-    """Embeddings, one attention layer and one MLP with residuals, a read-out.
+    """Embeddings, one attention layer and one MLP with residuals, a read-out; float64.
 
     ``split`` maps ``qkv`` (B, n, 3 · d_model) to three tensors for `attend`, ``merge(out, n)`` brings the output back to
     (B, n, d_model). ``masked=False`` leaves the causal mask out, for a split that it doesn't fit.
@@ -30,10 +30,11 @@ class Copier(nn.Module):
 
     def __init__(self, split: Callable, merge: Callable, masked: bool = True) -> None:
         super().__init__()
-        self.embed, self.place = nn.Embedding(SYMBOLS, D_MODEL), nn.Embedding(2 * HALF, D_MODEL)
-        self.qkv, self.o = nn.Linear(D_MODEL, 3 * D_MODEL), nn.Linear(D_MODEL, D_MODEL)
-        self.up, self.down = nn.Linear(D_MODEL, 64), nn.Linear(64, D_MODEL)
-        self.read = nn.Linear(D_MODEL, SYMBOLS)
+        d, exact = D_MODEL, {"dtype": torch.float64}  # drawn in float64, too: then all processors agree
+        self.embed, self.place = nn.Embedding(SYMBOLS, d, **exact), nn.Embedding(2 * HALF, d, **exact)
+        self.qkv, self.o = nn.Linear(d, 3 * d, **exact), nn.Linear(d, d, **exact)
+        self.up, self.down = nn.Linear(d, 64, **exact), nn.Linear(64, d, **exact)
+        self.read = nn.Linear(d, SYMBOLS, **exact)
         self.split, self.merge, self.masked = split, merge, masked
 
     def attention(self, x):
@@ -87,13 +88,13 @@ def train(
     lr: float = 0.01,
     weights: Float[Tensor, " symbol"] | None = None,
 ) -> Trained:
-    """Train ``seeds`` copiers side by side in float64 with Adam, and judge each on fresh text (chapter 03)."""
+    """Train ``seeds`` copiers side by side with Adam, and judge each on fresh text (chapter 03)."""
     weights = torch.ones(SYMBOLS) if weights is None else weights
     models = []
     with torch.random.fork_rng(devices=[]):
         for seed in range(seeds):
             torch.manual_seed(seed)
-            models.append(Copier(split, merge, masked).double())
+            models.append(Copier(split, merge, masked))
     params, _ = stack_module_state(models)
     run = vmap(lambda p, ids: functional_call(models[0], p, (ids,)))
     adam, dice, losses = (

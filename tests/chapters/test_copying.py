@@ -54,9 +54,9 @@ def test_a_seed_gives_the_same_numbers_and_leaves_chance_alone(honest):
 
 def test_the_model_by_itself_is_causal_and_takes_shorter_texts():
     torch.manual_seed(0)
-    model = copying.Copier(each(split_heads), merged).double()
+    model = copying.Copier(each(split_heads), merged)
     ids = torch.randint(copying.SYMBOLS, (3, 7))
     assert model(ids).shape == (3, 7, copying.SYMBOLS)
     assert not causal_leak(model, ids)
     torch.testing.assert_close(model(ids)[:, :5], model(ids[:, :5]))
-    assert causal_leak(copying.Copier(each(split_heads), merge_untransposed).double(), ids)
+    assert causal_leak(copying.Copier(each(split_heads), merge_untransposed), ids)
