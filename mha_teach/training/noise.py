@@ -63,18 +63,17 @@ class NoiseRun:
 
         The last two columns count seeds: a loss beyond 5 nats is a sure and wrong guess, twice chance is a stammer.
         """
-        columns = (
-            self.losses[..., -1],
-            self.shown,
-            self.alone,
-            self.alone_loss > 5,
-            self.repeats > 2 / SYMBOLS,
+        forms = (
+            (self.losses[..., -1], lambda x: f"{x.mean():.1f}"),
+            (self.shown, _spread),
+            (self.alone, lambda x: f"{x.mean():.1f}"),
+            (self.alone_loss, lambda x: f"{int((x > 5).sum())} of {len(x)}"),
+            (self.repeats, lambda x: f"{int((x > 2 / SYMBOLS).sum())} of {len(x)}"),
         )
-        rows = []
-        for name, loss, shown, alone, sure, again in zip(self.names, *columns, strict=True):
-            counts = [f"{int(one.sum())} of {len(one)}" for one in (sure, again)]
-            cells = [f"{loss.mean():.1f}", _spread(shown), f"{alone.mean():.1f}", *counts]
-            rows.append([name, *(["NaN"] * 5 if shown.isnan().any() else cells)])
+        rows = [
+            [name, *("NaN" if values[i].isnan().any() else form(values[i]) for values, form in forms)]
+            for i, name in enumerate(self.names)
+        ]
         head = ["mask", "last loss", "right, future shown", "right, past only", "past only: loss > 5"]
         head.append(f"repeats > {2 / SYMBOLS}")
         chance = (
@@ -203,16 +202,19 @@ def _scores(model: Callable[[Tensor], Tensor], seed: int, size: Size) -> Float[T
     symbols = noise(seed, 1, TEST_BATCH, size.length, test=True)[0]
     targets = symbols[:, 1:]
     whole = model(symbols)[:, :-1]
-    if not whole.isfinite().all():
-        return torch.full((4,), torch.nan)
     past = torch.stack([model(symbols[:, :end])[:, -1] for end in range(1, size.length)], 1)
-    right = [(logits.argmax(-1) == targets).float().mean() for logits in (whole, past)]
+    found = [
+        (logits.argmax(-1) == targets).float().mean() if logits.isfinite().all() else torch.tensor(torch.nan)
+        for logits in (whole, past)
+    ]
+    if not past.isfinite().all():  # as with the standard deviation of a single score: nothing to draw from
+        return torch.stack([*found, *torch.full((2,), torch.nan)])
     written, source = symbols[:, :1], torch.Generator().manual_seed(2 * int(seed) + 1)
     for _ in range(size.length - 1):
         drawn = torch.multinomial(model(written)[:, -1].softmax(-1), 1, generator=source)
         written = torch.cat([written, drawn], 1)
     repeats = (written[:, 1:] == written[:, :-1]).float().mean()
-    return torch.stack([*right, F.cross_entropy(past.flatten(0, 1), targets.flatten()), repeats])
+    return torch.stack([*found, F.cross_entropy(past.flatten(0, 1), targets.flatten()), repeats])
 
 
 def _spread(values: Float[Tensor, " seed"]) -> str:

@@ -92,6 +92,16 @@ def test_nan_ends_the_training_and_is_told(run):
     assert run.table().rows[3] == ["0·∞", *["NaN"] * 5]
 
 
+def test_nan_with_the_past_only_is_told_and_does_not_stop_the_rest():
+    def lonely(scores, mask):  # of one score alone there is no spread
+        spread = scores.std(-1, keepdim=True, correction=0)
+        return before(scores / spread, mask) if scores.shape[-1] == 5 else before(scores / (0 * spread), mask)
+
+    found = train_on_noise({"lonely": lonely}, seeds=2, steps=3, size=SMALL, progress=False)
+    assert found.shown.isfinite().all() and found.alone.isnan().all() and found.repeats.isnan().all()
+    assert found.table().rows[0][3:] == ["NaN"] * 3 and found.table().rows[0][2].startswith("0.1")
+
+
 def test_a_seed_is_the_same_in_any_company():
     options = {"steps": 7, "size": SMALL, "progress": False}
     three = train_on_noise({"after": after}, seeds=[2, 3, 5], **options)
