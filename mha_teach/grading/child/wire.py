@@ -1,0 +1,235 @@
+"""Plain values between the judge and a student's process: JSON and raw bytes, nothing that could run.
+
+Both sides use this file. It takes a value apart by its true type, never by what the value says of itself, and
+builds a value only from what has been checked: sizes, depth, number of parts, and that the bytes fit the shape.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+HEAD = struct.Struct(">II")
+LARGEST = 32 * 1024**2  # bytes of one message
+DEPTH, PARTS, TEXT, DIGITS = 16, 20_000, 20_000, 4000
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
+        *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    )
+}
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+_ARRAYS = set("?bhilqBHILQefdFD")
+# Taken now, before anyone can put something else in their place.
+_detach, _plain_tensor, _cpu = torch.Tensor.detach, torch.Tensor.as_subclass, torch.Tensor.cpu
+_contiguous, _reshape, _view, _numpy = (
+    torch.Tensor.contiguous,
+    torch.Tensor.reshape,
+    torch.Tensor.view,
+    torch.Tensor.numpy,
+)
+_numel, _stride, _storage, _offset = (
+    torch.Tensor.numel,
+    torch.Tensor.stride,
+    torch.Tensor.untyped_storage,
+    torch.Tensor.storage_offset,
+)
+_Guard, _Tensor, _dumps, _strided = torch._C.DisableTorchFunctionSubclass, torch.Tensor, json.dumps, torch.strided
+
+
+class Unfit(ValueError):
+    """A message or value that breaks the format; its text says how."""
+
+
+class Opaque:
+    """Something that has no plain form: only the name of its type crosses, and a number to call it by."""
+
+    def __init__(self, name: str, handle: int = -1, about: object = None) -> None:
+        self.name, self.handle, self.about = name, handle, about
+
+
+def name_of(value: object) -> str:
+    """The true name of the value's class, fit to be shown."""
+    return type.__dict__["__name__"].__get__(type(value))[:60]
+
+
+class Packer:
+    """Takes values apart; ``other(value)`` says what stands for one without plain form: an :class:`Opaque`.
+
+    ``layout`` keeps a tensor's own memory, strides and offset, as inputs need; else its numbers alone are sent.
+    ``known`` lists tensors whose memory a result may share.
+    """
+
+    def __init__(self, other: Callable[[object], Opaque], layout: bool = False, known: tuple = ()) -> None:
+        self.other, self.layout, self.known = other, layout, known
+        self.buffers: list[bytes] = []
+        self.size = self.parts = 0
+        self.tensors: list[torch.Tensor] = []
+
+    def pack(self, value: object, depth: int = 0) -> list:
+        """The value as a list that JSON takes."""
+        self.parts += 1
+        kinds = type.__dict__["__mro__"].__get__(type(value))
+        if depth > DEPTH or self.parts > PARTS:
+            return ["o", name_of(value), -1, None]
+        if value is None:
+            return ["n"]
+        if value is ...:
+            return ["e"]
+        if type(value) is bool:
+            return ["b", value]
+        if int in kinds:
+            value = int.__index__(value)
+            return ["i", hex(value)] if value.bit_length() < DIGITS else ["o", "int", -1, None]
+        if float in kinds:
+            return ["f", float.__float__(value).hex()]
+        if str in kinds:
+            return ["s", str.__str__(value)[:TEXT]]
+        if _Tensor in kinds:
+            return self._tensor(value)
+        if tuple in kinds or list in kinds:
+            base = tuple if tuple in kinds else list
+            if base.__len__(value) > PARTS:
+                return ["o", f"{base.__name__} of {base.__len__(value):,} parts", -1, None]
+            return ["u" if base is tuple else "l", [self.pack(x, depth + 1) for x in base.__iter__(value)]]
+        if dict in kinds and dict.__len__(value) <= PARTS:
+            pairs = list(dict.items(value))
+            return ["d", [[self.pack(k, depth + 1), self.pack(v, depth + 1)] for k, v in pairs]]
+        if np.ndarray in kinds or np.generic in kinds:
+            return self._array(value)
+        stranger = self.other(value)
+        return ["o", stranger.name, stranger.handle, stranger.about]
+
+    def _bytes(self, data: bytes) -> list[int]:
+        start = self.size
+        self.size += len(data)
+        if self.size > LARGEST:
+            raise Unfit(f"more than {LARGEST // 1024**2} MB")
+        self.buffers.append(data)
+        return [start, len(data)]
+
+    def _tensor(self, value: torch.Tensor) -> list:
+        with _Guard():
+            grad, plain = value.requires_grad, _plain_tensor(_detach(value), _Tensor)
+            if plain.is_meta or plain.layout is not _strided or plain.is_quantized or plain.is_nested:
+                return ["o", "tensor without ordinary numbers", -1, None]
+            if plain.dtype not in _NAMES:
+                return ["o", f"tensor of {plain.dtype}", -1, None]
+            shape, more = list(plain.shape), {"grad": grad}
+            plain = _cpu(plain).resolve_conj().resolve_neg()
+            if self.layout:
+                memory = torch.empty(0, dtype=torch.uint8).set_(_storage(plain))
+                more |= {"stride": list(_stride(plain)), "offset": _offset(plain)}
+            else:
+                if _numel(plain) * plain.element_size() > LARGEST:
+                    return ["o", f"tensor of shape {tuple(shape)}"[:60], -1, None]
+                memory = _view(_reshape(_contiguous(plain), (-1,)), torch.uint8) if _numel(plain) else plain
+                for index, other in enumerate(self.known):
+                    if _storage(other).data_ptr() == _storage(plain).data_ptr() != 0:
+                        more |= {"alias": index, "stride": list(_stride(plain)), "offset": _offset(plain)}
+            data = _numpy(memory).tobytes()
+        self.tensors.append(value)
+        return ["t", _NAMES[plain.dtype], shape, *self._bytes(data), more]
+
+    def _array(self, value: np.ndarray) -> list:
+        plain = np.array(value, copy=True, subok=False)
+        if plain.dtype.char not in _ARRAYS or plain.nbytes > LARGEST:
+            return ["o", name_of(value), -1, None]
+        return ["a", plain.dtype.str, list(plain.shape), *self._bytes(plain.tobytes())]
+
+
+def frame(message: dict, buffers: list[bytes] = ()) -> bytes:
+    """A message as bytes: two lengths, JSON, raw numbers."""
+    head, blob = _dumps(message).encode(), b"".join(buffers)
+    return HEAD.pack(len(head), len(blob)) + head + blob
+
+
+def unpack(tree: object, blob: bytes, other: Callable[[Opaque], object], seen: list | None = None) -> object:
+    """The value that ``tree`` describes; raises :class:`Unfit` for anything that is not exactly the format.
+
+    ``seen`` is filled with (tensor, its details) in the order in which they were packed.
+    """
+    left = [PARTS + 1]
+
+    def build(node: object, depth: int) -> object:
+        left[0] -= 1
+        if left[0] < 0 or depth > DEPTH + 1:
+            raise Unfit("too many parts")
+        match node:
+            case ["n"]:
+                return None
+            case ["e"]:
+                return ...
+            case ["b", bool() as value]:
+                return value
+            case ["i", str() as text] if len(text) < DIGITS:
+                return int(text, 16)
+            case ["f", str() as text] if len(text) < 64:
+                return float.fromhex(text)
+            case ["s", str() as text] if len(text) <= TEXT:
+                return text
+            case ["l", list() as items]:
+                return [build(item, depth + 1) for item in items]
+            case ["u", list() as items]:
+                return tuple(build(item, depth + 1) for item in items)
+            case ["d", list() as pairs]:
+                return {_key(build(k, depth + 1)): build(v, depth + 1) for k, v in pairs}
+            case ["t", str() as name, list() as shape, int() as start, int() as size, dict() as more]:
+                found = _tensor_from(name, shape, _cut(blob, start, size), more)
+                if seen is not None:
+                    seen.append((found, more))
+                return found
+            case ["a", str() as name, list() as shape, int() as start, int() as size]:
+                return _array_from(name, shape, _cut(blob, start, size))
+            case ["o", str() as name, int() as handle, about] if len(name) <= 80:
+                return other(Opaque(name, handle, about))
+        raise Unfit("an unknown part")
+
+    try:
+        return build(tree, 0)
+    except Unfit:
+        raise
+    except (ValueError, TypeError, RuntimeError, OverflowError, KeyError, RecursionError, MemoryError) as error:
+        raise Unfit(f"a part that can't be read ({type(error).__name__})") from None
+
+
+def _key(value: object) -> object:
+    if type(value) not in (str, int, float, bool, tuple, type(None)):
+        raise Unfit("a key that is no text or number")
+    hash(value)
+    return value
+
+
+def _cut(blob: bytes, start: int, size: int) -> bytearray:
+    if start < 0 or size < 0 or start + size > len(blob):
+        raise Unfit("bytes that aren't there")
+    return bytearray(blob[start : start + size])
+
+
+def _sizes(shape: list) -> tuple[int, ...]:
+    if len(shape) > 32 or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
+        raise Unfit("a strange shape")
+    return tuple(shape)
+
+
+def _tensor_from(name: str, shape: list, data: bytearray, more: dict) -> torch.Tensor:
+    dtype, sizes = DTYPES[name], _sizes(shape)
+    flat = torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
+    if "stride" in more and "alias" not in more:
+        return flat.as_strided(sizes, _sizes(more["stride"]), _sizes([more["offset"]])[0])
+    if math.prod(sizes) != flat.numel():
+        raise Unfit("bytes that don't fit the shape")
+    return flat.reshape(sizes).clone()
+
+
+def _array_from(name: str, shape: list, data: bytearray) -> np.ndarray:
+    dtype = np.dtype(name)
+    if dtype.char not in _ARRAYS or math.prod(_sizes(shape)) * dtype.itemsize != len(data):
+        raise Unfit("bytes that don't fit the array")
+    return np.frombuffer(bytes(data), dtype=dtype).reshape(_sizes(shape)).copy()

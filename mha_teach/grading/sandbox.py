@@ -1,0 +1,217 @@
+"""The house in which students' code runs: one warm process behind bubblewrap, and a fresh one split off for each exercise.
+
+The judge stays outside. What crosses is plain data (:mod:`mha_teach.grading.child.wire`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+CHILD = Path(__file__).resolve().parent / "child"
+_SCRATCH = "/scratch"
+_MB = 1024**2
+LOST = {
+    "bubblewrap": "code can read every file that you can read (other submissions, the gradebook, solutions) and write "
+    "where you can write",
+    "namespaces": "each submission starts the sandbox anew, which takes seconds",
+    "filter": "code can open network connections and start programs and processes without number",
+    "subreaper": "a process that code leaves behind may live on",
+    "dumpable": "code of one submission may look into the memory of the next one's process",
+}
+
+
+class SandboxError(RuntimeError):
+    """The sandbox can't be started; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one exercise of one submission may use: wall seconds, bytes of memory, bytes of one file."""
+
+    seconds: float = 8.0
+    memory: int = 2048 * _MB
+    file: int = 16 * _MB
+    scratch: int = 64 * _MB
+
+
+class Sandbox:
+    """A warm process from which a fresh one is split off for each exercise; a context manager.
+
+    ``wrap`` is False to do without bubblewrap, None to use it where it works. ``without`` names protections
+    to leave away, for tests. ``missing`` says which protections this machine does not have.
+    """
+
+    def __init__(self, limits: Limits | None = None, wrap: bool | None = None, without: tuple = ()) -> None:
+        if not hasattr(os, "fork"):
+            raise SandboxError("Grading needs Linux or macOS; on Windows use WSL.")
+        self.limits = limits or Limits()
+        self.wrapped = bubblewrap() if wrap is None else wrap
+        self._without = without
+        self.missing: tuple[str, ...] = ()
+        self.apart = False
+        self._start()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        self._folder = None if self.wrapped else tempfile.mkdtemp(prefix="mha-grade-")
+        mine, theirs = socket.socketpair()
+        options = {
+            "root": str(PACKAGE.parent),
+            "scratch": self._folder or _SCRATCH,
+            "scratch_size": self.limits.scratch,
+            "memory": self.limits.memory,
+            "file": self.limits.file,
+            "seconds": int(4 * self.limits.seconds) + 2,  # of computing; the judge looks at the clock on the wall
+            "apart": self.wrapped and "namespaces" not in self._without,
+            "without": list(self._without),
+        }
+        command = [sys.executable, "-I", str(CHILD / "zygote.py"), str(theirs.fileno()), json.dumps(options)]
+        self._process = subprocess.Popen(
+            [*wrapping(), *command] if self.wrapped else command,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment(self._folder or _SCRATCH),
+            cwd=self._folder,
+        )
+        theirs.close()
+        self._control, self._buffer = mine, b""
+        try:
+            hello = self._reply(180)
+        except (OSError, ValueError) as error:
+            self._process.kill()
+            said = self._process.communicate()[1].decode(errors="replace").strip().splitlines()
+            self.close()
+            raise SandboxError(
+                f"The sandbox does not start ({said[-1] if said else error}). "
+                "Try `mha grade --no-bubblewrap`, on a machine of which you can lose the data."
+            ) from None
+        self.apart = hello["apart"]
+        self.missing = (() if self.wrapped else ("bubblewrap",), tuple(hello["missing"]), self._without)
+        self.missing = tuple(dict.fromkeys(name for names in self.missing for name in names))
+
+    def warning(self) -> str:
+        """Which protections are missing and what that means, or nothing."""
+        return "; ".join(LOST[name] for name in self.missing)
+
+    def spawn(self) -> tuple[int, socket.socket]:
+        """A fresh process: its number, and the line to it."""
+        if self._process.poll() is not None:
+            self.renew()
+        mine, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self._control, [b'{"op": "spawn"}'], [theirs.fileno()])
+            reply = self._reply()
+        except (OSError, ValueError):
+            mine.close()
+            raise
+        finally:
+            theirs.close()
+        return reply["id"], mine
+
+    def end(self, number: int, wait: float = 0.0) -> int | None:
+        """Kill that process with all it started. Its exit code if it ended by itself within ``wait`` seconds (minus the
+        signal, or 128 + the signal), else ``None``."""
+        try:
+            self._control.sendall(json.dumps({"op": "end", "id": number, "wait": wait}).encode())
+            reply = self._reply()
+        except (OSError, ValueError):
+            self.renew()
+            return None
+        return None if reply.get("killed") else reply["code"]
+
+    def finish_submission(self) -> None:
+        """After each submission: nothing that it wrote is there for the next one."""
+        if self.wrapped and not self.apart:
+            self.renew()
+        elif self._folder:
+            for entry in Path(self._folder).iterdir():
+                shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
+
+    def renew(self) -> None:
+        """Start again, from nothing."""
+        self.close()
+        self._start()
+
+    def close(self) -> None:
+        """End the sandbox and everything in it."""
+        self._control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(2)
+        self._process.kill()
+        self._process.communicate()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _reply(self, seconds: float = 30) -> dict:
+        self._control.settimeout(seconds)
+        while b"\n" not in self._buffer:
+            found = self._control.recv(4096)
+            if not found:
+                raise OSError("it ended")
+            self._buffer += found
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return json.loads(line)
+
+
+def environment(scratch: str) -> dict[str, str]:
+    """The few variables that code sees: nothing of the teacher's."""
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "ATEN_CPU_CAPABILITY") if name in os.environ}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    return {**kept, **threads, "HOME": scratch, "TMPDIR": scratch, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+
+def wrapping() -> list[str]:
+    """The command line of bubblewrap: no network, a read-only system, neither exercises nor solutions nor homes."""
+    needed = {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]}
+    needed |= {Path(path) for path in sysconfig.get_paths().values() if Path(path).is_dir()}
+    tops = sorted(path for path in needed if not any(path != o and path.is_relative_to(o) for o in needed))
+    line = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--hostname", "grading"]
+    for name in ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives"):
+        if os.path.islink(name):
+            line += ["--symlink", os.readlink(name), name]
+        elif os.path.exists(name):
+            line += ["--ro-bind", name, name]
+    line += ["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc", "--dir", _SCRATCH]
+    if not any(path.is_relative_to("/tmp") for path in (*tops, PACKAGE)):
+        line += ["--symlink", _SCRATCH, "/tmp"]
+    for path in tops:
+        line += ["--ro-bind", str(path), str(path)]
+    line += ["--ro-bind", str(PACKAGE), str(PACKAGE)]
+    for name in ("exercises", "grading", "clinic"):
+        if (PACKAGE / name).is_dir():
+            line += ["--size", "65536", "--tmpfs", str(PACKAGE / name)]
+    line += ["--ro-bind", str(CHILD), str(CHILD)]
+    for name in ("exercises", "grading", "clinic"):
+        if (PACKAGE / name).is_dir():
+            line += ["--remount-ro", str(PACKAGE / name)]
+    return [*line, "--size", str(16 * _MB), "--tmpfs", _SCRATCH, "--remount-ro", "/", "--chdir", _SCRATCH, "--"]
+
+
+@cache
+def bubblewrap() -> bool:
+    """Whether bubblewrap is installed and may make namespaces here."""
+    if not shutil.which("bwrap"):
+        return False
+    probe = subprocess.run(
+        [*wrapping(), sys.executable, "-I", "-c", "print(1)"], capture_output=True, timeout=60, check=False
+    )
+    return probe.returncode == 0

@@ -1,0 +1,47 @@
+"""Every sentence that grading says, in one table, so that another language is one more table."""
+
+from __future__ import annotations
+
+WORDS = {
+    # a file or a whole notebook
+    "too large": "It has {size:,} MB; files over {most} MB are not opened.",
+    "large": "It has {size:,} MB, most of it probably output. It was graded all the same.",
+    "too many parts": "It has millions of parts, so it is not opened.",
+    "not a notebook": "It is no notebook: {why}.",
+    "empty": "The file is empty.",
+    "merge conflict": "It holds the marks of an unresolved merge (<<<<<<< and >>>>>>>). Please resolve it and hand it in again.",
+    "merge conflict in cells": "Some cells hold the marks of an unresolved merge (<<<<<<< and >>>>>>>).",
+    "old format": "It is written in notebook format {version}. It was read all the same.",
+    "byte order mark": "It begins with a byte order mark, which notebooks do not have. It was read all the same.",
+    "encoding": "It is not written in UTF-8 but in {encoding}. It was read all the same.",
+    "windows line ends": "Its cells have the line ends of Windows. They were read as ordinary ones.",
+    "wrong kernel": "It says that it is written for {language}. It was read as Python.",
+    "another assignment": "It holds none of the exercises of {chapters}{others}.",
+    "no exercises": "It holds no exercise of this book: no cell begins with a line such as # exercise: 00-attend.",
+    "link": "It is a link to somewhere else, and links are not followed.",
+    "can't be opened": "It can't be opened: {why}.",
+    # zip files
+    "bad zip": "The zip file can't be read: {why}.",
+    "unsafe name": "The zip file holds the name {name}, which leads out of its folder. That entry was not read.",
+    "zip too large": "The zip file unpacks to more than {most} MB, so the rest of it was not read.",
+    "nothing inside": "It holds no notebook.",
+    # one exercise's cell
+    "missing": "No cell begins with the line # exercise: {id}.",
+    "no id line": "The line # exercise: {id} is gone; the cell was recognised by what it defines.",
+    "odd id": "The id is written {given!r}; it was read as {id}.",
+    "several cells": "{count} cells begin with the line # exercise: {id}. The last one that was changed counts.",
+    "no code cell": "The cell is a {kind} cell. It was read as code.",
+    "unknown id": "There is no exercise {id!r}.",
+    # what happened on the way
+    "top level": "The cell's own lines were still running after {seconds:g} s, so they were ended. What they had defined counts.",
+    "cell error": "The cell stopped with {error}. What it had defined before counts.",
+    "undefined": "The cell does not define {names}.",
+    "ended": "{how}.",
+    "judge": "The judge could not judge this answer ({error}). Please look at it yourself.",
+    "several files": "{count} files of this student hold this exercise. The best one counts.",
+}
+
+
+def say(key: str, **values: object) -> str:
+    """The sentence ``key`` with its gaps filled."""
+    return WORDS[key].format(**values)
