@@ -21,7 +21,9 @@ def attend_quickly(
     Unasked, torch's fused kernel does the work. Asked, scores are reused: on a CPU fresh memory costs more than
     arithmetic. The mask fits the scores already (``masking.over_heads``). Taught in chapter 05.
     """
-    if q.device.type == "cpu":  # measured: rows that lie a fused matmul's width apart fight for the same cache lines
+    if (
+        q.device.type == "cpu"
+    ):  # measured: rows that lie a fused matmul's width apart fight for the same cache lines
         q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     blind = None
     if mask is not None:
@@ -29,12 +31,9 @@ def attend_quickly(
     if not need_weights:
         heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
         return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
-    scores = _scores(q, k)
-    if mask is not None:
-        if mask.dtype == torch.bool:
-            mask = torch.zeros_like(mask, dtype=q.dtype).masked_fill_(~mask, -torch.inf)
-        scores = _add(scores, mask)
-    weights = _softmax(scores)
+    if mask is not None and mask.dtype == torch.bool:
+        mask = torch.zeros_like(mask, dtype=q.dtype).masked_fill_(~mask, -torch.inf)
+    weights = _softmax(_scores(q, k, mask))
     weights = weights if blind is None else weights.masked_fill(blind, 0.0)
     if dropout:
         weights = F.dropout(weights, dropout)
@@ -54,21 +53,14 @@ def _open(mask: Tensor) -> tuple[Tensor, Tensor | None]:
     return (mask | blind if mask.dtype == torch.bool else mask.masked_fill(blind, 0.0)), blind
 
 
-def _scores(q: Tensor, k: Tensor) -> Tensor:
-    """``q kᵀ / √d_k``, (*batch, head, query, key); the product takes the scale along, which spares a walk over q."""
+def _scores(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+    """``q kᵀ / √d_k + mask``, (*batch, head, query, key), in one product: scale and mask cost no walk of their own."""
     rows, columns = q.flatten(0, -3), k.flatten(0, -3).transpose(-2, -1)
-    scores = torch.baddbmm(q.new_empty(1, 1, 1), rows, columns, beta=0, alpha=q.shape[-1] ** -0.5)
+    start = q.new_empty(1, 1, 1)
+    if mask is not None:
+        start = mask.expand(*q.shape[:-2], *mask.shape[-2:]).flatten(0, -3)
+    scores = torch.baddbmm(start, rows, columns, beta=int(mask is not None), alpha=q.shape[-1] ** -0.5)
     return scores.view(*q.shape[:-1], k.shape[-2])
-
-
-def _add(scores: Tensor, mask: Tensor) -> Tensor:
-    """``scores + mask``, in place where that can be: no gradient asks for the scores."""
-    if scores.device.type == "cpu" and not torch.compiler.is_compiling():
-        try:
-            return scores.add_(mask)
-        except RuntimeError:  # vmap over masks alone
-            pass
-    return scores + mask
 
 
 def _softmax(scores: Tensor) -> Tensor:
