@@ -152,10 +152,13 @@ def smollm2(sequences: int = 8, piece: int = 50) -> dict:
         "loss": loss(),
         "columns of loss": ["second saying", "first saying"],
         "without the best": {},
+        "without the best previous-token head": {},
         "without others": {},
         "which others": {},
         "others": f"{DRAWS} random draws of as many heads each, from all but the {max(SIZES)} best",
     }
+    before_best = divmod(int(before.mean(0).argmax()), heads)
+    row["without the best previous-token head"] = {"head": before_best, "loss": loss([before_best])}
     for size in SIZES:
         row["without the best"][size] = loss(ranked[:size])
         row["without others"][size], row["which others"][size] = [], []

@@ -91,6 +91,11 @@ def test_claims_that_fail_their_control_stay_in_the_record(rows):
     assert subject["gain interval"][0] <= 0 <= subject["gain interval"][1], (
         "and is no better than the next word"
     )
+    assert subject["where the offset misses"][1] < 0.25, "where the verb is elsewhere it is lost"
+    found = rows["dependencies"]["object, dependent → governor"]
+    assert found["where the offset misses"][1] > 0.7, "unlike the head that finds an object's verb"
+    together, others = rows["ablation"]["role heads together"][0], rows["ablation"]["as many others"]
+    assert together < sorted(others)[len(others) // 2], "clear maps are not what the embedding rests on"
     broad = rows["roles"]["broad"]
     assert broad["mean"] > 0.85, "it looks like a head with a broad view"
     assert min(broad["random: mean of 72"]) > broad["mean"], "and every untrained head is broader"
@@ -118,6 +123,13 @@ def test_the_best_induction_heads_of_a_real_model_weigh_more_than_others():
         draws = [again for again, _ in row["without others"][size]]
         assert len(draws) >= 10
         assert second > sorted(draws)[len(draws) // 2]
+
+
+def test_the_first_half_of_the_circuit_has_no_induction_score_and_matters_more():
+    row = measured("induction")["rows"]["SmolLM2-135M"]
+    layer, head = row["without the best previous-token head"]["head"]
+    assert row["induction"][layer][head] < 0.1
+    assert row["without the best previous-token head"]["loss"][0] > row["without the best"]["4"][0]
 
 
 @pytest.mark.parametrize("name", ["heads", "induction", "relations"])

@@ -68,6 +68,8 @@ def test_a_closed_head_equals_zeroed_columns_of_w_o(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_head_mask_is_ignored_by_transformers_and_ours_is_not(name):
+    if int(transformers.__version__.partition(".")[0]) < 5:
+        pytest.skip("transformers 4 still reads head_mask")
     model, _ = build(name)
     count = model.config.num_attention_heads
     before = logits(model)
