@@ -30,13 +30,13 @@ def roles(rows: dict[str, dict]) -> str:
 
 def grammar(rows: dict[str, dict]) -> str:
     """One line a relation and direction: best head, best fixed distance, and the gain with its interval."""
-    lines = [f"{'relation':13}{'from → to':24}{'head':8}{'found':7}{'by distance':14}gain"]
+    lines = [f"{'relation':13}{'from → to':12}{'head':8}{'found':7}{'by distance':14}gain"]
     for name, row in rows.items():
-        relation, way = name.split(", ")
+        relation, way = name.replace("dependent", "dep").replace("governor", "gov").split(", ")
         by = f"{row['offset']:+}: {row['offset held out']:.2f}"
         low, high = row["gain interval"]
         lines.append(
-            f"{relation:13}{way:24}{tuple(row['head'])!s:8}{row['held out']:<7.2f}{by:14}{row['gain']:+.2f}"
+            f"{relation:13}{way:12}{tuple(row['head'])!s:8}{row['held out']:<7.2f}{by:14}{row['gain']:+.2f}"
             f" [{low:+.2f}, {high:+.2f}]"
         )
     return "\n".join(lines)
@@ -44,11 +44,11 @@ def grammar(rows: dict[str, dict]) -> str:
 
 def closings(rows: dict[str, dict]) -> str:
     """Changes of the mean score, over seeds: two heads, as many units, and the heads that seemed lazy."""
-    lines = [f"{'closed:':29}{'2 heads':14}{'16 units':14}lazy, one by one → at once"]
+    lines = [f"{'closed:':28}{'2 heads':13}{'16 units':13}lazy, singly → at once"]
     for name, row in rows.items():
         two, units = pm(row["two heads dropped"]), pm(row["sixteen units dropped"])
-        alone, together = pm(row["lazy heads, sum of single changes"]), pm(row["lazy heads, all at once"])
-        lines.append(f"{name:29}{two:14}{units:14}{alone} → {together}")
+        alone = torch.tensor(row["lazy heads, sum of single changes"]).mean()
+        lines.append(f"{name:28}{two:13}{units:13}{alone:.2f} → {pm(row['lazy heads, all at once'])}")
     return "\n".join(lines)
 
 

@@ -27,7 +27,7 @@ def test_tables_of_the_records_fit_the_page():
     runs = {n: r for n, r in measured("specialisation")["rows"].items() if "8 heads" in n}
     shown = [tables.roles(heads["roles"]), tables.grammar(heads["dependencies"]), tables.closings(runs)]
     assert [len(text.splitlines()) for text in shown] == [8, 11, 4]
-    assert max(len(line) for text in shown for line in text.splitlines()) <= 88
+    assert max(len(line) for text in shown for line in text.splitlines()) <= 80
     best = heads["roles"]["next token"]
     assert f"{best['mean']:.2f} ± {best['sd over sentences']:.2f}" in shown[0].splitlines()[2]
 
