@@ -65,7 +65,7 @@ def written(before: Float[Tensor, "head d_model"], after: Float[Tensor, "head d_
     """What each head adds to one token's output, without and with W_O; white is nothing."""
     panels = axes(7.4, 2.5, columns=2, sharey=True)
     limit = float(torch.cat([before, after]).detach().abs().max())
-    titles = ("without W_O: own columns only", "with W_O: every head in every column")
+    titles = ("without W_O", "with W_O")
     for ax, parts, title in zip(panels, (before, after), titles, strict=True):
         image = ax.imshow(parts.detach().numpy(), cmap=SCORES, vmin=-limit, vmax=limit, aspect="auto")
         ax.set(xlabel="channel", title=title)
@@ -113,7 +113,8 @@ def race(rows: Sequence[dict]) -> list[Axes]:
         ax.set(xlabel="time, ours / torch", title="with per-head weights" if weights else "without weights")
     panels[0].set_yticks(range(len(places)), [f"{size.replace('x', ' × ')}, h = {h}" for size, h in places])
     panels[0].invert_yaxis()
-    panels[0].legend(fontsize=7.5, frameon=False, loc="lower left")
+    entries = panels[0].get_legend_handles_labels()
+    panels[0].figure.legend(*entries, fontsize=8, frameon=False, loc="outside lower center", ncols=4)
     return panels
 
 
