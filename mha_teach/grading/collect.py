@@ -95,9 +95,7 @@ def _below(path: Path, folder: Path, student: str, canvas: str, depth: int) -> I
         yield Entry(**entry, problem=note("not a notebook", why="its name does not end in .ipynb or .zip"))
 
 
-def _inside(
-    path: Path, folder: Path, student: str, canvas: str, depth: int, name: str
-) -> Iterator[Entry]:
+def _inside(path: Path, folder: Path, student: str, canvas: str, depth: int, name: str) -> Iterator[Entry]:
     found: list[Entry] = []
     try:
         names = sorted(entry for entry in os.listdir(path) if not entry.startswith(_SKIPPED))[:_ENTRIES]
@@ -143,7 +141,12 @@ def _zipped(path: Path, student: str, canvas: str, name: str) -> Iterator[Entry]
 def _unsafe(info: zipfile.ZipInfo) -> bool:
     parts = PurePosixPath(info.filename.replace("\\", "/")).parts
     link = stat.S_ISLNK(info.external_attr >> 16)
-    return link or ".." in parts or info.filename.startswith(("/", "\\")) or bool(re.match(r"\w:", info.filename))
+    return (
+        link
+        or ".." in parts
+        or info.filename.startswith(("/", "\\"))
+        or bool(re.match(r"\w:", info.filename))
+    )
 
 
 def _hidden(name: str) -> bool:

@@ -59,7 +59,9 @@ def grade(submission: Submission, sandbox: Sandbox, seed: int) -> list[ExerciseG
 def whole(exercise: Exercise, status: str, message: str = "", notes: Iterable[Note] = ()) -> ExerciseGrade:
     """The same status for all points of an exercise."""
     points = tuple(PointGrade(point.name, status, point.weight, message) for point in exercise.points)
-    return ExerciseGrade(exercise.id, status, 0.0 if points else None, _marks(exercise), points, notes=tuple(notes))
+    return ExerciseGrade(
+        exercise.id, status, 0.0 if points else None, _marks(exercise), points, notes=tuple(notes)
+    )
 
 
 def _marks(exercise: Exercise) -> float:

@@ -67,7 +67,9 @@ def parse(data: bytes) -> Notebook:
         tree = json.loads(text)
     except (ValueError, RecursionError, MemoryError) as error:
         conflict = all(mark.search(data) for mark in _MARKS)
-        where = f"line {error.lineno} is no JSON" if isinstance(error, json.JSONDecodeError) else "it is no JSON"
+        where = (
+            f"line {error.lineno} is no JSON" if isinstance(error, json.JSONDecodeError) else "it is no JSON"
+        )
         found.problem = note("merge conflict") if conflict else note("not a notebook", why=where)
         return found
     _cells_of(tree, found)
@@ -107,7 +109,9 @@ def _cells_of(tree: object, found: Notebook) -> None:
         found.notes.append(note("windows line ends"))
         for cell in found.cells:
             cell.source = cell.source.replace("\r\n", "\n").replace("\r", "\n")
-    if any(all(mark.search(cell.source.encode("utf-8", "replace")) for mark in _MARKS) for cell in found.cells):
+    if any(
+        all(mark.search(cell.source.encode("utf-8", "replace")) for mark in _MARKS) for cell in found.cells
+    ):
         found.notes.append(note("merge conflict in cells"))
     language = _language(tree.get("metadata"))
     if language and "python" not in language.casefold():

@@ -78,7 +78,8 @@ class Sandbox:
             "scratch_size": self.limits.scratch,
             "memory": self.limits.memory,
             "file": self.limits.file,
-            "seconds": int(4 * self.limits.seconds) + 2,  # of computing; the judge looks at the clock on the wall
+            "seconds": int(4 * self.limits.seconds)
+            + 2,  # of computing; the judge looks at the clock on the wall
             "apart": self.wrapped and "namespaces" not in self._without,
             "without": list(self._without),
         }
@@ -157,7 +158,8 @@ class Sandbox:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(2)
         self._process.kill()
-        self._process.communicate()
+        if not self._process.stderr.closed:
+            self._process.communicate()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -174,7 +176,9 @@ class Sandbox:
 
 def environment(scratch: str) -> dict[str, str]:
     """The few variables that code sees: nothing of the teacher's."""
-    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "ATEN_CPU_CAPABILITY") if name in os.environ}
+    kept = {
+        name: os.environ[name] for name in ("LD_LIBRARY_PATH", "ATEN_CPU_CAPABILITY") if name in os.environ
+    }
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     return {**kept, **threads, "HOME": scratch, "TMPDIR": scratch, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
@@ -203,7 +207,18 @@ def wrapping() -> list[str]:
     for name in ("exercises", "grading", "clinic"):
         if (PACKAGE / name).is_dir():
             line += ["--remount-ro", str(PACKAGE / name)]
-    return [*line, "--size", str(16 * _MB), "--tmpfs", _SCRATCH, "--remount-ro", "/", "--chdir", _SCRATCH, "--"]
+    return [
+        *line,
+        "--size",
+        str(16 * _MB),
+        "--tmpfs",
+        _SCRATCH,
+        "--remount-ro",
+        "/",
+        "--chdir",
+        _SCRATCH,
+        "--",
+    ]
 
 
 @cache

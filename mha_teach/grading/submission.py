@@ -51,10 +51,14 @@ def match(notebook: Notebook, chapters: tuple[str, ...] = ()) -> Submission:
             found.notes.append(note("unknown id", id=given[:60]))
     there = {id[:2] for id in named}
     if not there:
-        there = {e.id[:2] for e in every.values() if any(_defines(c, e) for c in cells)} if chapters else set()
+        there = (
+            {e.id[:2] for e in every.values() if any(_defines(c, e) for c in cells)} if chapters else set()
+        )
     if chapters and not there & set(chapters):
         others = f", but some of chapter {', '.join(sorted(there))}" if there else ""
-        found.notes.append(note("another assignment", chapters="chapter " + ", ".join(chapters), others=others))
+        found.notes.append(
+            note("another assignment", chapters="chapter " + ", ".join(chapters), others=others)
+        )
     elif not there:
         found.notes.append(note("no exercises"))
     wanted = set(chapters) or there

@@ -9,7 +9,6 @@ import re
 import signal
 import symtable
 import traceback
-from collections.abc import Iterator
 
 ANSWER = "<answer>"
 _SHOWN = 160
@@ -58,23 +57,30 @@ def bound(statement: ast.stmt) -> set[str]:
     return found
 
 
-def helpers(cells: list[str], wanted: set[str], given: set[str]) -> Iterator[str]:
+def helpers(sources: list[str], wanted: set[str], given: set[str]) -> list[str]:
     """The statements of other cells that define what is wanted, and what these need in turn, in their order."""
-    statements = []
-    for cell in cells:
-        try:
-            statements += [(bound(node), ast.unparse(node)) for node in ast.parse(cleaned(cell)).body]
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # another cell's fault is not this exercise's
-    chosen: set[int] = set()
+    parsed: dict[int, list[tuple[set[str], str]]] = {}
+    chosen: set[tuple[int, int]] = set()
     while wanted:
         name = wanted.pop()
         given = given | {name}
-        for index, (names, text) in enumerate(statements):
-            if name in names and index not in chosen:
-                chosen.add(index)
-                wanted |= needed(text, given)
-    return (statements[index][1] for index in sorted(chosen))
+        for number, source in enumerate(sources):
+            if name not in source:  # most exercises need nothing, and reading cells takes time
+                continue
+            if number not in parsed:
+                parsed[number] = _statements(source)
+            for index, (names, text) in enumerate(parsed[number]):
+                if name in names and (number, index) not in chosen:
+                    chosen.add((number, index))
+                    wanted |= needed(text, given)
+    return [parsed[number][index][1] for number, index in sorted(chosen)]
+
+
+def _statements(source: str) -> list[tuple[set[str], str]]:
+    try:
+        return [(bound(node), ast.unparse(node)) for node in ast.parse(cleaned(source)).body]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # another cell's fault is not this exercise's
 
 
 def written(source: str, names: list[str]) -> dict[str, str]:
@@ -84,7 +90,10 @@ def written(source: str, names: list[str]) -> dict[str, str]:
         for name in bound(node) & set(names):
             for inner in ast.walk(node):
                 body = getattr(inner, "body", None)
-                if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) is not None:
+                if (
+                    isinstance(inner, (ast.FunctionDef, ast.ClassDef))
+                    and ast.get_docstring(inner) is not None
+                ):
                     inner.body = body[1:]
             found[name] = ast.dump(node)
     return found
@@ -99,7 +108,7 @@ def load(setup: str, cells: list[str], answer: str, names: list[str], seconds: f
     linecache.cache[ANSWER] = (len(answer), None, answer.splitlines(keepends=True), ANSWER)
     try:
         code = compile(answer, ANSWER, "exec")
-        before = list(helpers(cells, needed(answer, set(space)), set(space)))
+        before = helpers(cells, needed(answer, set(space)), set(space))
     except BaseException as error:  # noqa: BLE001  a cell that can't be read
         said["error"] = explain(error)
         return {}, said

@@ -14,7 +14,11 @@ import resource
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_NEW = {"user": 0x10000000, "pid": 0x20000000, "net": 0x40000000, "ipc": 0x08000000, "mount": 0x00020000}
+_NEW = {
+    "user": 0x10000000,
+    "pid": 0x20000000,
+    "mount": 0x00020000,
+}  # network and IPC: bubblewrap, and the filter
 NO_NEW_PRIVS, SECCOMP, DUMPABLE, SUBREAPER, CAPBSET_DROP, DEATH_SIGNAL = 38, 22, 4, 36, 24, 1
 
 # Numbers of the system calls that no answer needs: (x86-64, 64-bit ARM); -1 where there is none.
@@ -70,7 +74,7 @@ def limit(memory: int, seconds: int, file: int) -> None:
 
 
 def unshare() -> None:
-    """Enter new user, process, network, IPC and mount namespaces; the next child is the first process there."""
+    """Enter new user, process and mount namespaces; the next child is the first process there."""
     user, group = os.getuid(), os.getgid()
     _call(_libc.unshare(sum(_NEW.values())), "unshare")
     for name, text in (

@@ -112,9 +112,7 @@ class Student:
         def score(*arguments: object) -> object:
             packer = _Packer(lambda value: wire.Opaque(wire.name_of(value)))
             tree = packer.pack(arguments)
-            self._line.sendall(
-                _frame({"callback": stranger.handle, "arguments": tree}, packer.buffers)
-            )
+            self._line.sendall(_frame({"callback": stranger.handle, "arguments": tree}, packer.buffers))
             head, blob = self._receive() or ({"error": "the judge is gone"}, b"")
             if "error" in head:
                 raise ValueError(head["error"])

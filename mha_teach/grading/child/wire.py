@@ -40,7 +40,12 @@ _numel, _stride, _storage, _offset = (
     torch.Tensor.untyped_storage,
     torch.Tensor.storage_offset,
 )
-_Guard, _Tensor, _dumps, _strided = torch._C.DisableTorchFunctionSubclass, torch.Tensor, json.dumps, torch.strided
+_Guard, _Tensor, _dumps, _strided = (
+    torch._C.DisableTorchFunctionSubclass,
+    torch.Tensor,
+    json.dumps,
+    torch.strided,
+)
 
 
 class Unfit(ValueError):
@@ -195,7 +200,15 @@ def unpack(tree: object, blob: bytes, other: Callable[[Opaque], object], seen: l
         return build(tree, 0)
     except Unfit:
         raise
-    except (ValueError, TypeError, RuntimeError, OverflowError, KeyError, RecursionError, MemoryError) as error:
+    except (
+        ValueError,
+        TypeError,
+        RuntimeError,
+        OverflowError,
+        KeyError,
+        RecursionError,
+        MemoryError,
+    ) as error:
         raise Unfit(f"a part that can't be read ({type(error).__name__})") from None
 
 
