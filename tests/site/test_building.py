@@ -75,6 +75,20 @@ def test_the_landing_page_takes_titles_and_promises_from_the_notebooks(tiny):
     assert listed == '<li><a href="../notebooks/00_attention.html">A &lt; B</a><span>See it.</span></li>'
 
 
+@pytest.mark.parametrize(
+    ("paragraph", "is_caption"),
+    [
+        ("<p><em>The point of the figure.</em></p>", True),
+        ("<p><em>Its <code>mask</code>, in\ntwo lines.</em></p>", True),
+        ("<p>Here <em>one</em> word is set apart.</p>", False),
+        ("<p><em>One</em> word begins it.</p>", False),
+        ("<p><em>One</em> and <em>another</em></p>", False),
+    ],
+)
+def test_only_a_paragraph_of_nothing_but_emphasis_is_a_caption(paragraph, is_caption):
+    assert (pages.CAPTION.fullmatch(paragraph) is not None) == is_caption
+
+
 def test_a_page_that_the_toc_lists_but_nobody_built(tiny):
     (tiny / "notebooks" / "00_attention.ipynb").unlink()
     with pytest.raises(
