@@ -212,8 +212,10 @@ def python(*arguments: object) -> int:
 
 
 def bench() -> int:
-    """Every benchmark in turn; each compares two things in one run and prints a ratio."""
-    return max(map(python, sorted((ROOT / "benchmarks").glob("[!_]*.py"))), default=0)
+    """Every race in turn; each compares two things in one run and prints a ratio. Scripts that record are left alone."""
+    scripts = sorted((ROOT / "benchmarks").glob("[!_]*.py"))
+    races = [path for path in scripts if not path.name.startswith(("measure_", "parse_"))]
+    return max(map(python, races), default=0)
 
 
 VERBS = {
