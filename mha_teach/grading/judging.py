@@ -13,6 +13,7 @@ from mha_teach.grading.remote import stranger
 from mha_teach.grading.sandbox import Sandbox
 from mha_teach.grading.session import Session, StudentError, student_error
 from mha_teach.grading.submission import Answer, Submission
+from mha_teach.grading.words import say
 
 STATUSES = ("passed", "failed", "error", "timeout", "not attempted", "unreadable")
 _AS_STATUS = {"not run": "timeout"}  # a point after the one that ran out of time
@@ -76,14 +77,19 @@ def _grade_one(answer: Answer, code: list[str], sandbox: Sandbox, seed: int) -> 
         try:
             answers = _load(answer, code, session, sandbox.limits.seconds, notes)
         except run.TimeUp:
-            return whole(exercise, "timeout", notes=notes)
+            return whole(exercise, "timeout", _time_up(sandbox), notes)
         except StudentError as error:
             words = f"{type(error).__name__}: {error}"
             return whole(exercise, "error", words, [*notes, note("ended", how=words)])
-        verdict = judge(replace(exercise, seconds=sandbox.limits.seconds), answers, seed)
+        # The session keeps the time; the check's own clock must not ring in the middle of a message.
+        verdict = judge(replace(exercise, seconds=60 + 4 * sandbox.limits.seconds), answers, seed)
     if verdict.status == "not attempted" and (stopped := [n for n in notes if n.kind == "cell error"]):
         return whole(exercise, "error", stopped[0].words, notes)
-    return _from_verdict(exercise, verdict, notes)
+    return _from_verdict(exercise, verdict, notes, _time_up(sandbox))
+
+
+def _time_up(sandbox: Sandbox) -> str:
+    return say("time up", seconds=sandbox.limits.seconds)
 
 
 def _load(answer: Answer, code: list[str], session: Session, seconds: float, notes: list[Note]) -> tuple:
@@ -118,18 +124,20 @@ def _load(answer: Answer, code: list[str], session: Session, seconds: float, not
     return tuple(found)
 
 
-def _from_verdict(exercise: Exercise, verdict: Verdict, notes: list[Note]) -> ExerciseGrade:
+def _from_verdict(exercise: Exercise, verdict: Verdict, notes: list[Note], time_up: str) -> ExerciseGrade:
     if verdict.status == "not attempted":
         return whole(exercise, "not attempted", notes=notes)
-    points = tuple(
-        PointGrade(p.name, _AS_STATUS.get(p.status, p.status), p.weight, _sentence(p)) for p in verdict.points
-    )
+    points = []
+    for point in verdict.points:
+        status = _AS_STATUS.get(point.status, point.status)
+        sentence = time_up if status == "timeout" else _sentence(point)
+        points.append(PointGrade(point.name, status, point.weight, sentence))
     return ExerciseGrade(
         exercise.id,
         verdict.status,
         verdict.score,
         _marks(exercise),
-        points,
+        tuple(points),
         verdict.diagnosis or "",
         verdict.words,
         verdict.hint,

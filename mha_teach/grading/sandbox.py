@@ -17,6 +17,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 PACKAGE = Path(__file__).resolve().parents[1]
 CHILD = Path(__file__).resolve().parent / "child"
@@ -60,10 +61,11 @@ class Sandbox:
         self.wrapped = bubblewrap() if wrap is None else wrap
         self._without = without
         self.missing: tuple[str, ...] = ()
+        self._count = 0
         self.apart = False
         self._start()
 
-    def __enter__(self) -> Sandbox:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -115,29 +117,34 @@ class Sandbox:
 
     def spawn(self) -> tuple[int, socket.socket]:
         """A fresh process: its number, and the line to it."""
-        if self._process.poll() is not None:
-            self.renew()
         mine, theirs = socket.socketpair()
-        try:
-            socket.send_fds(self._control, [b'{"op": "spawn"}'], [theirs.fileno()])
-            reply = self._reply()
-        except (OSError, ValueError):
-            mine.close()
-            raise
-        finally:
-            theirs.close()
+        with theirs:
+            try:
+                reply = self._ask({"op": "spawn"}, theirs)
+            except (OSError, ValueError):  # the warm process is gone: start another, once
+                self.renew()
+                reply = self._ask({"op": "spawn"}, theirs)
         return reply["id"], mine
 
     def end(self, number: int, wait: float = 0.0) -> int | None:
         """Kill that process with all it started. Its exit code if it ended by itself within ``wait`` seconds (minus the
         signal, or 128 + the signal), else ``None``."""
         try:
-            self._control.sendall(json.dumps({"op": "end", "id": number, "wait": wait}).encode())
-            reply = self._reply()
+            reply = self._ask({"op": "end", "id": number, "wait": wait})
         except (OSError, ValueError):
             self.renew()
             return None
         return None if reply.get("killed") else reply["code"]
+
+    def _ask(self, request: dict, line: socket.socket | None = None) -> dict:
+        self._count += 1
+        message = json.dumps({**request, "count": self._count}).encode()
+        socket.send_fds(self._control, [message], [line.fileno()] if line else [])
+        while (reply := self._reply())[
+            "count"
+        ] != self._count:  # the answer to a question that was broken off
+            pass
+        return reply
 
     def finish_submission(self) -> None:
         """After each submission: nothing that it wrote is there for the next one."""

@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from typing import Self
 
 import torch
 
@@ -55,7 +56,7 @@ class Session:
         self.handles: dict[str, int] = {}  # of the answer's names, in the present process
         self.callbacks: list[Callable] = []
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -36,6 +36,7 @@ WORDS = {
     "top level": "The cell's own lines were still running after {seconds:g} s, so they were ended. What they had defined counts.",
     "cell error": "The cell stopped with {error}. What it had defined before counts.",
     "undefined": "The cell does not define {names}.",
+    "time up": "The code was still running after {seconds:g} s, so it was ended.",
     "ended": "{how}.",
     "judge": "The judge could not judge this answer ({error}). Please look at it yourself.",
     "several files": "{count} files of this student hold this exercise. The best one counts.",

@@ -21,21 +21,18 @@ _NEW = {
 }  # network and IPC: bubblewrap, and the filter
 NO_NEW_PRIVS, SECCOMP, DUMPABLE, SUBREAPER, CAPBSET_DROP, DEATH_SIGNAL = 38, 22, 4, 36, 24, 1
 
-# Numbers of the system calls that no answer needs: (x86-64, 64-bit ARM); -1 where there is none.
-_REFUSED = {
-    **{"fork": (57, -1), "vfork": (58, -1), "execve": (59, 221), "execveat": (322, 281)},
-    **{"socket": (41, 198), "ptrace": (101, 117), "process_vm_readv": (310, 270)},
-    **{"process_vm_writev": (311, 271), "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131)},
-    **{"rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240), "pidfd_open": (434, 434)},
-    **{"pidfd_send_signal": (424, 424), "pidfd_getfd": (438, 438), "mount": (165, 40), "umount2": (166, 39)},
-    **{"pivot_root": (155, 41), "chroot": (161, 51), "unshare": (272, 97), "setns": (308, 268)},
-    **{"open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430), "fsmount": (432, 432)},
-    **{"bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282)},
-    **{"io_uring_setup": (425, 425), "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218)},
-    **{"memfd_create": (319, 279), "open_by_handle_at": (304, 265), "setrlimit": (160, 164)},
-    **{"shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180)},
-    **{"init_module": (175, 105), "finit_module": (313, 273), "kexec_load": (246, 104), "reboot": (169, 142)},
-}
+# Numbers of the system calls that no answer needs: on x86-64, on 64-bit ARM; -1 where there is none.
+_TABLE = """
+fork 57 -1, vfork 58 -1, execve 59 221, execveat 322 281, socket 41 198, ptrace 101 117,
+process_vm_readv 310 270, process_vm_writev 311 271, kill 62 129, tkill 200 130, tgkill 234 131,
+rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240, pidfd_open 434 434, pidfd_send_signal 424 424,
+pidfd_getfd 438 438, mount 165 40, umount2 166 39, pivot_root 155 41, chroot 161 51, unshare 272 97,
+setns 308 268, open_tree 428 428, move_mount 429 429, fsopen 430 430, fsmount 432 432, bpf 321 280,
+perf_event_open 298 241, userfaultfd 323 282, io_uring_setup 425 425, keyctl 250 219,
+add_key 248 217, request_key 249 218, memfd_create 319 279, open_by_handle_at 304 265,
+setrlimit 160 164, shmget 29 194, msgget 68 186, semget 64 190, mq_open 240 180, init_module 175 105,
+finit_module 313 273, kexec_load 246 104, reboot 169 142"""
+_REFUSED = {name: (int(x), int(arm)) for name, x, arm in map(str.split, _TABLE.split(","))}
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _CLONE, _CLONE3, _PRLIMIT, _PRCTL = (56, 220), 435, (302, 261), (157, 167)
 _ALLOW, _KILL, _EPERM, _ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026

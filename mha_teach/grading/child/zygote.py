@@ -37,16 +37,16 @@ def main() -> None:
             reply = _spawn(control, socket.socket(fileno=descriptors[0]), children)
         else:
             reply = _end(request["id"], children, request.get("wait", 0.0))
-        control.sendall(json.dumps(reply).encode() + b"\n")
+        control.sendall(json.dumps(reply | {"count": request["count"]}).encode() + b"\n")
     for number in list(children):
         _end(number, children)
 
 
 def _prepare() -> list[str]:
     """Load what answers use; find out which protections this system has; returns the names of the missing ones."""
+    import student
     import torch
 
-    import student
     from mha_teach import attention  # noqa: F401
 
     torch.set_num_threads(1)
@@ -169,7 +169,7 @@ def _become(line: socket.socket) -> None:
         os.dup2(nothing, number)
     os.closerange(3, line.fileno())
     os.closerange(line.fileno() + 1, 1024)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     if OPTIONS["apart"]:

@@ -1,0 +1,118 @@
+"""Grade everything below one folder: several at a time, each recorded as soon as it is whole, and resumable."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from mha_teach import exercises
+from mha_teach.grading.collect import Entry, collect
+from mha_teach.grading.gradebook import Attempt, Gradebook
+from mha_teach.grading.judging import grade, whole
+from mha_teach.grading.reading import Note, parse
+from mha_teach.grading.sandbox import Limits, Sandbox, SandboxError
+from mha_teach.grading.submission import match
+
+_sandbox: Sandbox | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a class is graded. ``wrap`` False does without bubblewrap; ``chapters`` are those expected, or all found."""
+
+    chapters: tuple[str, ...] = ()
+    jobs: int = 1
+    wrap: bool | None = None
+    limits: Limits = Limits()
+
+
+def grade_entry(entry: Entry, digest: str, plan: Plan, seed: int, sandbox: Sandbox) -> Attempt:
+    """Read and judge one file; whatever it holds, an attempt comes back."""
+    told = {"student": entry.student, "file": entry.name, "digest": digest, "canvas": entry.canvas}
+    data = entry.data()
+    notebook = None if isinstance(data, Note) else parse(data)
+    problem = data if notebook is None else notebook.problem
+    if problem:
+        lost = [e for e in exercises.all() if e.id[:2] in plan.chapters and e.points]
+        grades = tuple(whole(exercise, "unreadable", problem.words) for exercise in lost)
+        notes = (problem,) if notebook is None else (problem, *notebook.notes)
+        return Attempt(**told, status="unreadable", grades=grades, notes=notes)
+    submission = match(notebook, plan.chapters)
+    return Attempt(
+        **told, status="graded", grades=tuple(grade(submission, sandbox, seed)), notes=tuple(submission.notes)
+    )
+
+
+def waiting(folder: Path, book: Gradebook) -> tuple[list[tuple[Entry, str]], int]:
+    """What is not in the gradebook yet, each with its digest; and how many files there are in all."""
+    entries, done, found = collect(folder), book.done(), {}
+    for entry in entries:
+        key = entry.name, entry.digest()
+        if key not in done:
+            found.setdefault(key, (entry, key[1]))
+    return list(found.values()), len(entries)
+
+
+def grade_all(
+    work: list[tuple[Entry, str]], book: Gradebook, plan: Plan, step: Callable[[Attempt], None]
+) -> tuple[str, ...]:
+    """Grade and record; ``step`` is called after each. Returns the names of the protections that are missing."""
+    seed = book.seed()
+    if min(plan.jobs, len(work)) <= 1:
+        with Sandbox(plan.limits, plan.wrap) as sandbox:
+            for entry, digest in work:
+                attempt = grade_entry(entry, digest, plan, seed, sandbox)
+                book.record(attempt)
+                step(attempt)
+            return sandbox.missing
+    missing: dict[str, None] = {}
+    for attempt, lacking in _spread(work, plan, seed):
+        book.record(attempt)
+        missing |= dict.fromkeys(lacking)
+        step(attempt)
+    return tuple(missing)
+
+
+def _spread(work: list, plan: Plan, seed: int) -> Iterator[tuple[Attempt, tuple[str, ...]]]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        min(plan.jobs, len(work)), context, _begin, (plan.limits, plan.wrap, os.getpid())
+    ) as pool:
+        futures = [pool.submit(_one, entry, digest, plan, seed) for entry, digest in work]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BrokenProcessPool:
+            raise SandboxError(
+                "A grading process was ended from outside, perhaps for want of memory. What is graded is kept: run the "
+                "same command again, with fewer --jobs."
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _begin(limits: Limits, wrap: bool | None, parent: int) -> None:
+    """A worker ends when the command ends, also when that is killed."""
+    global _sandbox
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        ctypes.CDLL(None).prctl(1, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+    except (AttributeError, OSError):
+        pass
+    if os.getppid() != parent:
+        os._exit(1)
+    torch.set_num_threads(1)
+    _sandbox = Sandbox(limits, wrap)
+
+
+def _one(entry: Entry, digest: str, plan: Plan, seed: int) -> tuple[Attempt, tuple[str, ...]]:
+    return grade_entry(entry, digest, plan, seed, _sandbox), _sandbox.missing

@@ -1,0 +1,149 @@
+"""The gradebook: one row for each attempt and point, written all at once or not at all, so that a kill loses nothing."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mha_teach.grading.judging import STATUSES, ExerciseGrade, PointGrade
+from mha_teach.grading.reading import Note
+
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS attempt (
+    id INTEGER PRIMARY KEY, student TEXT NOT NULL, canvas TEXT NOT NULL, file TEXT NOT NULL, digest TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('graded', 'unreadable')), UNIQUE (file, digest));
+CREATE TABLE IF NOT EXISTS exercise (
+    attempt INTEGER NOT NULL REFERENCES attempt, exercise TEXT NOT NULL, status TEXT NOT NULL, score REAL,
+    marks REAL NOT NULL, diagnosis TEXT NOT NULL, words TEXT NOT NULL, hint TEXT NOT NULL,
+    PRIMARY KEY (attempt, exercise));
+CREATE TABLE IF NOT EXISTS point (
+    attempt INTEGER NOT NULL REFERENCES attempt, exercise TEXT NOT NULL, point TEXT NOT NULL, place INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ({", ".join(f"'{status}'" for status in STATUSES)})),
+    weight REAL NOT NULL, message TEXT NOT NULL, PRIMARY KEY (attempt, exercise, point));
+CREATE TABLE IF NOT EXISTS note (
+    attempt INTEGER NOT NULL REFERENCES attempt, exercise TEXT NOT NULL, place INTEGER NOT NULL, kind TEXT NOT NULL,
+    words TEXT NOT NULL, PRIMARY KEY (attempt, exercise, place));
+"""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One file of one student, with the grade of every exercise in it; ``status`` is "graded" or "unreadable"."""
+
+    student: str
+    file: str
+    digest: str
+    status: str
+    canvas: str = ""
+    grades: tuple[ExerciseGrade, ...] = ()
+    notes: tuple[Note, ...] = field(default=())
+
+
+class GradebookError(RuntimeError):
+    """The file is no gradebook, or another program holds it; the text says what to do."""
+
+
+class Gradebook:
+    """A SQLite file; a context manager. Only one process may write at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._base = sqlite3.connect(path, timeout=10, isolation_level=None)
+            self._base.executescript(_TABLES)
+            self._base.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.Error as error:
+            raise GradebookError(
+                f"{path} can't be used as a gradebook ({error}): move it away, or give --out"
+            ) from None
+
+    def __enter__(self) -> Gradebook:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._base.close()
+
+    def setting(self, key: str, value: str) -> str:
+        """The value stored under ``key``; ``value`` is stored if there is none."""
+        self._base.execute("INSERT OR IGNORE INTO setting VALUES (?, ?)", (key, value))
+        return self._base.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()[0]
+
+    def seed(self) -> int:
+        """The seed of all inputs: drawn once for a class, so that it is fair and can't be guessed."""
+        return int(self.setting("seed", str(secrets.randbelow(2**31))))
+
+    def done(self) -> set[tuple[str, str]]:
+        """(file, digest) of every attempt that is recorded whole."""
+        return set(self._base.execute("SELECT file, digest FROM attempt"))
+
+    def record(self, attempt: Attempt) -> bool:
+        """Write an attempt with all its rows in one transaction; False if it is there already."""
+        base = self._base
+        base.execute("BEGIN IMMEDIATE")
+        try:
+            row = (attempt.student, attempt.canvas, attempt.file, attempt.digest, attempt.status)
+            made = base.execute(
+                "INSERT OR IGNORE INTO attempt (student, canvas, file, digest, status) VALUES (?, ?, ?, ?, ?)",
+                tuple(map(_clean, row)),
+            )
+            if made.rowcount == 1:
+                self._rows(made.lastrowid, attempt)
+            base.execute("COMMIT")
+        except BaseException:
+            base.execute("ROLLBACK")
+            raise
+        return made.rowcount == 1
+
+    def _rows(self, number: int, attempt: Attempt) -> None:
+        notes = [("", place, n) for place, n in enumerate(attempt.notes)]
+        for grade in attempt.grades:
+            row = (number, grade.exercise, grade.status, grade.score, grade.marks)
+            self._base.execute(
+                "INSERT INTO exercise VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, *map(_clean, (grade.diagnosis, grade.words, grade.hint))),
+            )
+            self._base.executemany(
+                "INSERT INTO point VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (number, grade.exercise, p.point, place, p.status, p.weight, _clean(p.message))
+                    for place, p in enumerate(grade.points)
+                ],
+            )
+            notes += [(grade.exercise, place, n) for place, n in enumerate(grade.notes)]
+        self._base.executemany(
+            "INSERT INTO note VALUES (?, ?, ?, ?, ?)",
+            [(number, exercise, place, n.kind, _clean(n.words)) for exercise, place, n in notes],
+        )
+
+    def attempts(self) -> list[Attempt]:
+        """The last attempt of every file, in the order of students and files."""
+        notes, points, grades = defaultdict(list), defaultdict(list), defaultdict(list)
+        for number, exercise, kind, words in self._base.execute(
+            "SELECT attempt, exercise, kind, words FROM note ORDER BY attempt, exercise, place"
+        ):
+            notes[number, exercise].append(Note(kind, words))
+        for number, exercise, *row in self._base.execute(
+            "SELECT attempt, exercise, point, status, weight, message FROM point ORDER BY attempt, exercise, place"
+        ):
+            points[number, exercise].append(PointGrade(*row))
+        for number, exercise, status, score, marks, *words in self._base.execute(
+            "SELECT attempt, exercise, status, score, marks, diagnosis, words, hint FROM exercise ORDER BY rowid"
+        ):
+            key = number, exercise
+            told = tuple(points[key]), *words, tuple(notes[key])
+            grades[number].append(ExerciseGrade(exercise, status, score, marks, *told))
+        last = "SELECT max(id) FROM attempt GROUP BY file"
+        rows = self._base.execute(
+            "SELECT id, student, file, digest, status, canvas FROM attempt "
+            f"WHERE id IN ({last}) ORDER BY student, file"
+        )
+        return [Attempt(*row, tuple(grades[number]), tuple(notes[number, ""])) for number, *row in rows]
+
+
+def _clean(text: str) -> str:
+    """Text that any encoding takes: half characters, as a broken file may hold, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")

@@ -1,0 +1,106 @@
+"""From attempts to marks: one line for each student, and tables for a spreadsheet and for Canvas."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mha_teach.grading.gradebook import Attempt
+from mha_teach.grading.judging import ExerciseGrade
+from mha_teach.grading.reading import Note
+from mha_teach.grading.words import say
+
+
+@dataclass
+class Student:
+    """Everything of one student: the best grade of each exercise, and the files that it came from."""
+
+    name: str
+    canvas: str = ""
+    attempts: list[Attempt] = field(default_factory=list)
+    grades: dict[str, ExerciseGrade] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def total(self) -> float:
+        """The marks in all."""
+        return sum(grade.score * grade.marks for grade in self.grades.values() if grade.score is not None)
+
+    @property
+    def status(self) -> str:
+        """ "graded", or what kept every file of this student from being graded."""
+        if any(attempt.status == "graded" and attempt.grades for attempt in self.attempts):
+            return "graded"
+        unread = any(attempt.status == "unreadable" for attempt in self.attempts)
+        return "unreadable" if unread else "nothing of this assignment"
+
+
+def students(attempts: list[Attempt]) -> list[Student]:
+    """The students, by name; where several files hold an exercise, the best grade counts and a note says so."""
+    found: dict[str, Student] = {}
+    for attempt in attempts:
+        one = found.setdefault(attempt.student, Student(attempt.student))
+        one.canvas = one.canvas or attempt.canvas
+        one.attempts.append(attempt)
+        for grade in attempt.grades:
+            best = one.grades.get(grade.exercise)
+            if best is None or _rank(grade) > _rank(best):
+                one.grades[grade.exercise] = grade
+    for one in found.values():
+        for id in one.grades:
+            holding = [a for a in one.attempts if any(_there(g, id) for g in a.grades)]
+            if len(holding) > 1:
+                one.notes.append(Note("several files", f"{id}: {say('several files', count=len(holding))}"))
+        one.grades = dict(sorted(one.grades.items()))
+    return list(found.values())
+
+
+def _there(grade: ExerciseGrade, id: str) -> bool:
+    return grade.exercise == id and not any(note.kind == "missing" for note in grade.notes)
+
+
+def _rank(grade: ExerciseGrade) -> tuple:
+    order = ("unreadable", "not attempted", "timeout", "error", "wrong", "open", "right")
+    return grade.score or 0.0, order.index(grade.status) if grade.status in order else 0
+
+
+def possible(everyone: list[Student]) -> dict[str, float]:
+    """The exercises of the class, by id, with their marks."""
+    found = {g.exercise: g.marks for one in everyone for g in one.grades.values() if g.points}
+    return dict(sorted(found.items()))
+
+
+def write_plain(path: Path, everyone: list[Student]) -> None:
+    """``student, status, total, of``, then for each exercise its marks and its status; never a bare nought."""
+    marks = possible(everyone)
+    head = ["student", "status", "total", "of"]
+    rows = [[*head, *(part for id in marks for part in (f"{id} ({marks[id]:g})", f"{id} status"))]]
+    for one in everyone:
+        total = f"{one.total:.4g}" if one.status == "graded" else ""
+        row = [_safe(one.name), one.status, total, f"{sum(marks.values()):g}"]
+        for id in marks:
+            grade = one.grades.get(id)
+            row += [f"{grade.score * grade.marks:.4g}", grade.status] if grade else ["", one.status]
+        rows.append(row)
+    _write(path, rows)
+
+
+def write_canvas(path: Path, everyone: list[Student], title: str) -> None:
+    """The columns that Canvas imports. Who could not be graded gets an empty field, which Canvas leaves as it is."""
+    rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]]
+    rows.append(["    Points Possible", "", "", "", "", f"{sum(possible(everyone).values()):g}"])
+    for one in everyone:
+        total = f"{one.total:.4g}" if one.status == "graded" else ""
+        rows.append([_safe(one.name), one.canvas, "", "", "", total])
+    _write(path, rows)
+
+
+def _write(path: Path, rows: list[list[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def _safe(text: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
