@@ -52,7 +52,8 @@ def split_swapped(
 
     Symptom: samples read each other, so the answer for one sample changes with its neighbours. With a batch of
     one it is right, so generation looks fine. Cure: ``x.view(B, n, h, d_k).transpose(1, 2)``, or
-    ``batch_first=True`` in torch. Found by `probes.batch_leak` (chapter 03).
+    ``batch_first=True`` in torch. Found by `probes.batch_leak`, and by `probes.causal_leak`, since samples mix along
+    positions (chapter 03).
     """
     _check_split(x, num_heads)
     if x.ndim != 3:

@@ -53,7 +53,7 @@ BROKEN = Exercise(
     marks=3,
     prompt="A causal self-attention layer. The columns of `w_qkv` are laid out [Q | K | V], each with its heads in order; rows of "
     "`w_o` are laid out head by head. The layer runs, its shapes are right, and it would train. It has **two** faults. "
-    "`causal_leak` finds one of them and falls silent once that is repaired; the other it never sees. Repair both.",
+    "`causal_leak` finds one of them, and nothing more once that is repaired; the other it never sees. Repair both.",
     stub=_BROKEN,
     solution=_SOLUTION,
     points=(

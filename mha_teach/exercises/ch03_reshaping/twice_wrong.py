@@ -18,12 +18,12 @@ EXPLORE = Exercise(
     stub='notes = ""\n',
     solution='notes = "Neither probe finds a leak: both views cut memory alike, so row order is kept and the mask forbids the '
     "right things. But each head is a block of n/h neighbouring positions and sees nothing before it; the copy task lies "
-    'outside. The map shows blocks; only a trusted layer or trace_origin tells."\n',
+    'outside. The map shows blocks and `unread` lists what is missing; a trusted layer or trace_origin tells as well."\n',
     hints=(
         "Write the strides of both views. Do they undo each other?",
         "Look at the blocks below the diagonal: how long are they, and what would a full triangle have that is missing?",
-        "A probe for leaks reports what is read and must not be. Here something is *not* read that should be.",
+        "A probe for leaks counts what is read and must not be. Here something is *not* read that should be: look into `unread`.",
     ),
-    why="A leak probe is a test of what must not be read. Nobody tests what ought to be read unless they look at the picture, "
-    "or compare with a trusted layer.",
+    why="A leak probe is a test of what must not be read. Nobody tests what ought to be read unless they look at the picture "
+    "or at `unread`, or compare with a trusted layer.",
 )
