@@ -1,4 +1,4 @@
-"""The command ``mha``: build, check and begin chapters; build, serve and pack the site."""
+"""The command ``mha``: build, check and begin chapters; build, serve and pack the site; grade a class."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from mha_teach.press.problems import PressError
 
     try:
+        if getattr(options, "alone", False):  # needs no book, only the package
+            return options.run(options.root, options) or 0
         from mha_teach.press.project import find_root
 
         root = find_root(options.root or Path.cwd())
@@ -66,6 +68,20 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("offline", help="pack the site into a zip that opens from disk").set_defaults(
         run=_offline
     )
+    verb = verbs.add_parser(
+        "grade", help="grade what a class handed in: gradebook, tables, feedback, an overview"
+    )
+    verb.add_argument(
+        "folder", type=Path, metavar="DIR", help="notebooks, zip files, or a folder per student"
+    )
+    verb.add_argument("--out", type=Path, help="where everything is written (default: DIR-grades)")
+    verb.add_argument("--chapters", nargs="+", default=[], metavar="NN", help="those expected, e.g. 00 01")
+    verb.add_argument("--jobs", type=int, help="how many at a time (default: one a processor, at most 4)")
+    verb.add_argument("--seconds", type=float, default=8.0, help="time for one exercise (default: 8)")
+    verb.add_argument(
+        "--no-bubblewrap", action="store_true", help="only limits: for a machine that holds nothing else"
+    )
+    verb.set_defaults(run=_grade, alone=True)
     return parser
 
 
@@ -112,6 +128,20 @@ def _offline(root: Path, options: argparse.Namespace) -> None:
     from mha_teach.press.offline import make_offline
 
     make_offline(root)
+
+
+def _grade(root: Path | None, options: argparse.Namespace) -> None:
+    from mha_teach.grading.batch import Plan
+    from mha_teach.grading.command import default_jobs, run
+    from mha_teach.grading.sandbox import Limits
+
+    chapters = tuple(sorted({chapter[:2] for chapter in options.chapters}))
+    wrap = False if options.no_bubblewrap else None
+    plan = Plan(chapters, options.jobs or default_jobs(), wrap, Limits(seconds=options.seconds))
+    everyone = run(options.folder, options.out, plan)
+    out = options.out or options.folder.resolve().with_name(f"{options.folder.resolve().name}-grades")
+    graded = sum(one.status == "graded" for one in everyone)
+    print(f"{graded} of {len(everyone)} students graded: see {out / 'overview.html'}")
 
 
 if __name__ == "__main__":

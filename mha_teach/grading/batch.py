@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -32,7 +32,7 @@ class Plan:
     chapters: tuple[str, ...] = ()
     jobs: int = 1
     wrap: bool | None = None
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
 
 
 def grade_entry(entry: Entry, digest: str, plan: Plan, seed: int, sandbox: Sandbox) -> Attempt:

@@ -7,6 +7,7 @@ import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from mha_teach.grading.judging import STATUSES, ExerciseGrade, PointGrade
 from mha_teach.grading.reading import Note
@@ -61,7 +62,7 @@ class Gradebook:
                 f"{path} can't be used as a gradebook ({error}): move it away, or give --out"
             ) from None
 
-    def __enter__(self) -> Gradebook:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,6 +72,10 @@ class Gradebook:
         """The value stored under ``key``; ``value`` is stored if there is none."""
         self._base.execute("INSERT OR IGNORE INTO setting VALUES (?, ?)", (key, value))
         return self._base.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()[0]
+
+    def replace(self, key: str, value: str) -> None:
+        """Store ``value`` under ``key``, whatever was there."""
+        self._base.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, value))
 
     def seed(self) -> int:
         """The seed of all inputs: drawn once for a class, so that it is fair and can't be guessed."""
@@ -83,7 +88,12 @@ class Gradebook:
     def record(self, attempt: Attempt) -> bool:
         """Write an attempt with all its rows in one transaction; False if it is there already."""
         base = self._base
-        base.execute("BEGIN IMMEDIATE")
+        try:
+            base.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:  # another command writes, or the disk is full
+            raise GradebookError(
+                f"{self.path} can't be written ({error}): run the same command again"
+            ) from None
         try:
             row = (attempt.student, attempt.canvas, attempt.file, attempt.digest, attempt.status)
             made = base.execute(
