@@ -3,7 +3,7 @@
 Writes ``mha_teach/data/measured/specialisation.json``: for 20 seeds the score of every relation, the knock-out matrix,
 and what it costs to close two random heads of eight, as many random units, and all heads that seemed lazy. In the
 real encoder the same by drift of the sentence embedding: a fifth of the heads, chosen on other sentences, beside
-random fifths, and heads beside units. With the machine and versions. Rows that are there already are kept unless
+random fifths from anywhere and from the same layers, and heads beside units. With the machine and versions. Rows that are there already are kept unless
 named. All rows take some ten minutes of CPU.
 """
 
@@ -93,6 +93,18 @@ def real(draws: int = 10, fifth: int = 14) -> dict:
     least = single.argsort()[:fifth]
     heads = [specialisation.drop_gates(12, 2, 6, source) for _ in range(draws)]
     units = [specialisation.drop_gates(384, 64, 6, source) for _ in range(draws)]
+    counts = torch.bincount(
+        least // 12, minlength=6
+    ).tolist()  # how many of the least needed each layer holds
+    alike = torch.Generator().manual_seed(1)
+
+    def same_layers() -> list[int]:
+        return [
+            12 * layer + int(head)
+            for layer, count in enumerate(counts)
+            for head in torch.randperm(12, generator=alike)[:count]
+        ]
+
     return {
         "sentences": "50 to choose by, 50 others to measure on",
         "single": rounded(single.view(6, 12), 5),
@@ -102,12 +114,20 @@ def real(draws: int = 10, fifth: int = 14) -> dict:
         "random fifths": [
             round(closed(held_out, torch.randperm(72, generator=source)[:fifth]), 4) for _ in range(draws)
         ],
+        "random fifths of the same layers": [round(closed(held_out, same_layers()), 4) for _ in range(draws)],
         "two of twelve heads a layer": [round(gated(held_out, gates), 4) for gates in heads],
         "64 of 384 units a layer": [round(gated(held_out, gates), 4) for gates in units],
         "all heads": round(closed(held_out, range(72)), 4),
         "another sentence": round(other(model, text[50:]), 4),
+        "subspace overlap": {name: round(shared(model, at), 3) for at, name in enumerate("qkv")},
         "parameters": [6 * 4 * 384 * 384, sum(w.numel() for w in model.parameters())],
     }
+
+
+def shared(model, at: int) -> float:
+    """Mean overlap of two heads' W_Q, W_K or W_V (at 0, 1, 2) in the same layer."""
+    weights = torch.stack([layer.attention.in_proj_weight.chunk(3)[at].T for layer in model.layers])
+    return specialisation.subspace_overlap(weights, 12)[:, ~torch.eye(12, dtype=torch.bool)].mean().item()
 
 
 def other(model, texts: list[str]) -> float:

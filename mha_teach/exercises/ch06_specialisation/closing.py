@@ -37,6 +37,13 @@ def _layer(draw: Draw, num_heads: int, d_k: int, closed: int, n: int = 5, d_mode
     return (x, *w, draw.normal(num_heads * d_k, d_model, dtype=torch.float64), num_heads, closed)
 
 
+def _only_voice(draw: Draw) -> tuple:
+    """Head 0 has no way out, so that nothing arrives once head 1 is silent."""
+    given = _layer(draw, 2, 3, 1)
+    given[4][:3] = 0.0
+    return given
+
+
 def _kept(answer, x, w_q, w_k, w_v, w_o, num_heads, closed) -> torch.Tensor:
     """Whether the caller's matrices are as they were: the model goes on living after a knock-out."""
     before = [w.clone() for w in (w_q, w_k, w_v, w_o)]
@@ -58,9 +65,9 @@ CLOSING = Exercise(
     solution=_FIXED,
     points=(
         Point(
-            "one of one",
-            "With its only head silent, the layer says nothing.",
-            lambda draw: _layer(draw, 1, 3, 0),
+            "the only voice",
+            "The rows of w_o that belong to the other head are 0, so with this head silent nothing is left.",
+            _only_voice,
             arguments=_NAMES,
             alone=False,
         ),
@@ -94,7 +101,7 @@ CLOSING = Exercise(
     mutants=(
         Mutant(
             "the right columns, still of W_Q",
-            "one of one",
+            "the only voice",
             "A head that asks nothing looks at everything alike: it writes the mean of the values.",
             source=_BROKEN.replace("closed::num_heads", "closed * d_k : (closed + 1) * d_k"),
         ),
@@ -148,8 +155,20 @@ CLOSING = Exercise(
             ),
         ),
         Mutant(
+            "scores of minus infinity",
+            "the only voice",
+            "A row of −inf has no softmax: it comes out as NaN, and takes the other heads with it.",
+            (
+                (
+                    "    heads = (q",
+                    "    scores = q @ k.mT / d_k**0.5\n    scores[closed] = -torch.inf\n    heads = scores.softmax(-1) @ v\n    #",
+                ),
+                ("    heads = heads * open.view(num_heads, 1, 1)\n", ""),
+            ),
+        ),
+        Mutant(
             "nothing closed",
-            "one of one",
+            "the only voice",
             "All heads still speak.",
             (("    heads = heads * open.view(num_heads, 1, 1)\n", ""),),
         ),
@@ -173,6 +192,16 @@ def without(x, w_q, w_k, w_v, w_o, num_heads, closed):
     q, k, v = ((x @ w).unflatten(-1, (num_heads, -1)).transpose(0, 1) for w in (w_q, w_k, w_v))
     heads = torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]
     return heads.transpose(0, 1).flatten(1) @ gated(w_o, gate)
+""",
+        """\
+def without(x, w_q, w_k, w_v, w_o, num_heads, closed):
+    n, inner = len(x), w_q.shape[1]
+    d_k = inner // num_heads
+    q, k, v = ((x @ w).view(n, num_heads, d_k).transpose(0, 1) for w in (w_q, w_k, w_v))
+    heads = (q @ k.mT / d_k**0.5).softmax(-1) @ v
+    keep = [head for head in range(num_heads) if head != closed]
+    rows = w_o.view(num_heads, d_k, -1)[keep].reshape(inner - d_k, -1)
+    return heads[keep].transpose(0, 1).reshape(n, -1) @ rows
 """,
         """\
 def without(x, w_q, w_k, w_v, w_o, num_heads, closed):
