@@ -14,10 +14,10 @@ class ViewWithoutTranspose(Patient):
     def split(self, x: Tensor) -> Tensor:
         return reshaping.split_by_view(x, self.num_heads)
 
+
+class ViewedBothWays(ViewWithoutTranspose):
     def merge(self, x: Tensor) -> Tensor:
-        return x.reshape(
-            x.shape[0], x.shape[2], -1
-        )  # undoes the split, so the shape and even order look right
+        return reshaping.merge_untransposed(x)  # undoes the split, so rows are back in their order
 
 
 class Swapped(Patient):
@@ -62,7 +62,16 @@ FAULTS = (
         "Shapes are right and it trains, better than it should; generation is poor, since the present read the future.",
         "x.view(B, n, h, d_k).transpose(1, 2), then merge with the transpose undone",
         ("causal", "padding", "origin"),
-        ("hyunwoongko/transformer #15", "Transformer-Neural-Network #8"),
+        ("hyunwoongko/transformer #15",),
+    ),
+    Fault(
+        "view on the way in and out",
+        "reshape",
+        ViewedBothWays,
+        "No leak, for both views cut memory alike; yet a head sees only its own n / h neighbouring positions.",
+        "x.view(B, n, h, d_k).transpose(1, 2), then merge with the transpose undone",
+        ("causal", "padding", "origin"),
+        ("reczoo/FuxiCTR #30", "Chinese-Text-Classification-Pytorch #53"),
     ),
     Fault(
         "batch and position swapped",
@@ -71,7 +80,7 @@ FAULTS = (
         "The answer for a sample changes with its neighbours in the batch; with a batch of one all is well.",
         "batch first everywhere: x.view(B, n, h, d_k), or batch_first=True",
         ("batch", "causal", "padding", "origin"),
-        ("Chinese-Text-Classification-Pytorch #53", "Trans2Seg #4"),
+        ("tokenlearner-pytorch #1", "om-ai-lab/OmDet #19"),
     ),
     Fault(
         "transpose forgotten",
@@ -80,7 +89,6 @@ FAULTS = (
         "It trains slowly and badly: heads attend to heads, and no position reads another.",
         ".transpose(1, 2) after the view",
         ("causal", "padding", "origin"),
-        ("attention-is-all-you-need-keras #36",),
     ),
     Fault(
         "merged without transposing back",
@@ -89,7 +97,7 @@ FAULTS = (
         "Shapes are right; a row of the output holds one head's answers for several positions.",
         "out.transpose(1, 2).reshape(B, n, h * d_k)",
         ("causal", "padding", "origin"),
-        ("hyunwoongko/transformer #15",),
+        ("Transformer-Neural-Network #1 #8", "Trans2Seg #4"),
     ),
     Fault(
         "[Q | K | V] read as interleaved",
