@@ -24,6 +24,8 @@ _FUNCTIONS = {
     "exp": math.exp,
     "log": math.log,
     "ln": math.log,
+    "tanh": math.tanh,
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "abs": abs,
     "min": min,
     "max": max,
@@ -52,7 +54,7 @@ _SIGNS = str.maketrans(
 
 
 def evaluate(text: str, names: dict[str, float]) -> float:
-    """The value of a formula of ``+ - * / ** ^``, brackets, ``sqrt exp log ln abs min max``, ``pi e`` and ``names``.
+    """The value of a formula of ``+ - * / ** ^``, brackets, ``sqrt exp log ln tanh sigmoid abs min max``, ``pi e`` and ``names``.
 
     Signs such as ``× · − ÷ ² √`` are read as they are meant, ``math.`` in front of a function and ``name =`` in
     front of it all are skipped. Raises :class:`Misfit`, a ``ValueError``, with the reason where it can't be read.

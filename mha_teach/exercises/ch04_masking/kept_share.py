@@ -34,7 +34,7 @@ KEPT_SHARE = Exercise(
     marks=2,
     prompt="A query has one visible key with score `s` and one masked key with score `f`. The mask stands **after** the "
     "softmax, and nobody renormalises. **(a)** `kept`: the sum of the query's row, as a formula in `s` and `f`. **(b)** "
-    "`slope`: the derivative of `kept` with respect to `f`. Both as text, such as `'exp(s) * f'`.",
+    "`slope`: the derivative of `kept` with respect to `f`. Both as text with `+ - * / **`, brackets and `exp`, such as `'exp(s) * f'`.",
     stub='kept = ""\nslope = ""\n',
     solution='kept = "exp(s) / (exp(s) + exp(f))"\nslope = "-exp(s) * exp(f) / (exp(s) + exp(f))**2"\n',
     points=(
@@ -108,6 +108,12 @@ KEPT_SHARE = Exercise(
             (("-exp(s) * exp(f)", "-exp(s) * exp(s) * 2"),),
         ),
         Mutant(
+            "future twice",
+            "slope",
+            "The product is of two different weights: the visible one and the masked one.",
+            (("-exp(s) * exp(f) / (", "-exp(f) * exp(f) / ("),),
+        ),
+        Mutant(
             "square forgotten",
             "slope",
             "Each of the two weights brings its own denominator.",
@@ -115,6 +121,8 @@ KEPT_SHARE = Exercise(
         ),
     ),
     variants=(
+        'kept = "sigmoid(s - f)"\nslope = "-sigmoid(s - f) * sigmoid(f - s)"\n',
+        'kept = "1 - exp(f) / (exp(s) + exp(f))"\nslope = "-exp(s + f) / (exp(s) + exp(f))**2"\n',
         'kept = "1 / (1 + exp(f - s))"\nslope = "-exp(f - s) / (1 + exp(f - s))^2"\n',
         'kept = "exp(s)/(exp(f)+exp(s))"\nslope = "-(exp(s)/(exp(f)+exp(s))) * (exp(f)/(exp(f)+exp(s)))"\n',
         """\

@@ -56,7 +56,7 @@ LEAKY_DECODER = Exercise(
     difficulty=2,
     marks=3,
     prompt="This layer should let every token see itself and earlier tokens, but no filler. It runs, its shapes are right, and "
-    "**three** things about its mask are wrong. Find them with `causal_leak`, `row_sums` and your eyes, and repair them. "
+    "**three** things about its mask are wrong. Find them with `causal_leak`, `row_sums`, `mask_leak` and your eyes, and repair them. "
     "Every sample begins with a real token, so no row is blind.",
     stub=_STUB,
     solution=_repaired(_AXIS, _SIGN, _ORDER),
@@ -189,5 +189,5 @@ def causal_attention(x, filler):
 """,
     ),
     why="Order, sign and axis: the three things that a mask can get wrong while every shape is right. `row_sums` finds the "
-    "order, comparison with a right version the other two. Masking after the softmax and renormalising is a right answer too.",
+    "order; once that is repaired, `mask_leak` with the mask of one sample finds the other two. Masking after the softmax and renormalising is a right answer too.",
 )

@@ -35,7 +35,7 @@ WHAT_TRUE_MEANS = Exercise(
         ),
     ),
     hints=(
-        "Two of the four arguments read True as 'may look'-or-added, two as 'may not look'.",
+        "In one of the two functions True means 'may look', in the other 'may not look'; and (c) holds no True at all.",
         "For (c): adding 1.0 or 0.0 to a score never makes its weight 0.",
         "Both arguments of `nn.MultiheadAttention` block where they hold True.",
     ),
