@@ -17,7 +17,9 @@ class Draw:
     """
 
     def __init__(self, seed: int, name: str) -> None:
-        self.generator = torch.Generator().manual_seed((seed % 2**31 << 32) + zlib.crc32(name.encode()))
+        # torch's generator on the CPU reads 32 bits of its seed and no more; seed 0 leaves the name's as they are
+        own = zlib.crc32(name.encode()) ^ (seed * 0x9E3779B1 % 2**32)
+        self.generator = torch.Generator().manual_seed(own)
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Standard normal numbers of this shape."""

@@ -151,8 +151,8 @@ class Sandbox:
         if self.wrapped and not self.apart:
             self.renew()
         elif self._folder:
-            for entry in Path(self._folder).iterdir():
-                shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
 
     def renew(self) -> None:
         """Start again, from nothing."""

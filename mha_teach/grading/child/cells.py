@@ -8,7 +8,9 @@ import linecache
 import re
 import signal
 import symtable
+import sys
 import traceback
+import types
 
 ANSWER = "<answer>"
 _SHOWN = 160
@@ -101,7 +103,10 @@ def written(source: str, names: list[str]) -> dict[str, str]:
 
 def load(setup: str, cells: list[str], answer: str, names: list[str], seconds: float) -> tuple[dict, dict]:
     """Run the answer's cell after what it needs; returns its names' values and what there is to say about it."""
-    space: dict[str, object] = {"__name__": "__main__"}
+    own = types.ModuleType("builtins")  # a copy: what the student puts in place of ``len`` is not ours
+    vars(own).update(vars(builtins))
+    sys.modules["builtins"] = own
+    space: dict[str, object] = {"__name__": "__main__", "__builtins__": own}
     exec(compile(setup, "<setup>", "exec"), space)  # noqa: S102
     said: dict[str, object] = {"error": None, "time": False}
     answer = cleaned(answer)

@@ -74,11 +74,13 @@ def _prepare() -> list[str]:
 def _warm(student: types.ModuleType) -> None:
     """Do once what every exercise does: torch and Python load parts of themselves at first use."""
     code = 'import torch\ndef f(x):\n    "A."\n    y = (x @ x.mT).masked_fill(x < 0, 1.0).softmax(-1)\n    return y @ aid(x), y\n'
+    kept = sys.modules["builtins"]
     told = {"setup": "import torch\n", "stub": code, "names": ["f"], "seconds": 5, "answer": code}
     packer = student.wire.Packer(None, layout=True)
     sample = packer.pack(((student.torch.ones(3, 3, requires_grad=True),), {}))
     one = student.Student(None)
     one._load(told | {"cells": ["def aid(x):\n    return x\n"]}, b"")
+    sys.modules["builtins"] = kept
     call = {"target": 0, "method": None, "arguments": sample}
     one._call(call, b"".join(packer.buffers))
     packer = student.wire.Packer(None)
@@ -163,6 +165,7 @@ def _become(line: socket.socket) -> None:
     jail.limit(OPTIONS["memory"], OPTIONS["seconds"], OPTIONS["file"])
     if OPTIONS["apart"]:
         jail.furnish(OPTIONS["scratch"], OPTIONS["scratch_size"])
+    os.makedirs(OPTIONS["scratch"], exist_ok=True)  # an earlier exercise may have removed it
     os.chdir(OPTIONS["scratch"])
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
