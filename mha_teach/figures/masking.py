@@ -104,7 +104,7 @@ def kept(shares: Float[Tensor, "head symbol"], title: str = "") -> Axes:
 
 def detection(found: dict[str, Sequence[str]], checks: Sequence[str]) -> Axes:
     """Rows are masks, columns are checks. A filled cell carries the word of what was found; "–" stays empty."""
-    ax = axes(6.6, 0.8 + 0.29 * len(found))
+    ax = axes(7.4, 0.8 + 0.29 * len(found))
     good, bad, muted = (theme.palette()[name]["light"] for name in ("good", "bad", "muted"))
     for row, words in enumerate(found.values()):
         for column, word in enumerate(words):
