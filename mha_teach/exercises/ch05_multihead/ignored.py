@@ -13,16 +13,16 @@ from mha_teach.exercises.points import Point, gradients
 
 WIDTH, HEADS = 12, 3
 NAMES = ("query", "key", "value")
+SHAPES = {
+    "in_proj.weight": (3 * WIDTH, WIDTH),
+    "in_proj.bias": (3 * WIDTH,),
+    "out_proj.weight": (WIDTH, WIDTH),
+    "out_proj.bias": (WIDTH,),
+}
 
 
 def _state(draw: Draw) -> dict[str, torch.Tensor]:
-    scale = WIDTH**-0.5
-    return {
-        "in_proj.weight": draw.normal(3 * WIDTH, WIDTH) * scale,
-        "in_proj.bias": draw.normal(3 * WIDTH),
-        "out_proj.weight": draw.normal(WIDTH, WIDTH) * scale,
-        "out_proj.bias": draw.normal(WIDTH),
-    }
+    return {name: draw.normal(*shape) * WIDTH ** (0.5 - 0.5 * len(shape)) for name, shape in SHAPES.items()}
 
 
 def _output(answer, state, query, key, value):
@@ -32,8 +32,10 @@ def _output(answer, state, query, key, value):
 
 
 def _gradient(answer, state, query, key, value):
+    module = answer(WIDTH, HEADS)
+    module.load_state_dict(state)
     leaves = [x.requires_grad_() for x in (query, key, value)]
-    return gradients(_output(answer, state, *leaves), leaves)
+    return gradients(module(*leaves), [*leaves, *(module.get_parameter(name) for name in SHAPES)])
 
 
 def _inputs(roles: str, memory: int = 5):
@@ -109,11 +111,11 @@ IGNORED = Exercise(
         ),
         _point(
             "gradients",
-            "Gradients must reach query, key and value.",
+            "Gradients must reach query, key and value, and the weights.",
             _inputs("abc"),
             _gradient,
             alone=True,
-            compare=partial(same, parts=tuple(f"the gradient to the {name}" for name in NAMES)),
+            compare=partial(same, parts=tuple(f"the gradient to {name}" for name in (*NAMES, *SHAPES))),
         ),
     ),
     hints=(
@@ -187,6 +189,12 @@ IGNORED = Exercise(
             "gradients",
             "No gradient goes back into key and value, so an encoder behind them never learns.",
             (("k = key @", "k = key.detach() @"), ("v = value @", "v = value.detach() @")),
+        ),
+        Mutant(
+            "weights read through .data",
+            "gradients",
+            "No gradient goes back into in_proj: .data leaves the graph, so the projections never learn.",
+            (("self.in_proj.weight.chunk", "self.in_proj.weight.data.chunk"),),
         ),
     ),
     variants=(
