@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from mounting import Watched
 
 from mha_teach.widgets import HeadSplitter, Saturation, static_bundle
 
@@ -49,3 +50,15 @@ def address(folder: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
+
+
+@pytest.fixture
+def watched(chromium: object) -> Iterator[Watched]:
+    """A page whose errors and foreign requests fail the test."""
+    context = chromium.new_context(viewport={"width": 900, "height": 1000})
+    context.set_default_timeout(8000)
+    made = Watched(context.new_page())
+    yield made
+    context.close()
+    assert made.errors == []
+    assert made.foreign == []

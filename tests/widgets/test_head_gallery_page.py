@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
+from mounting import Watched, on_strict_model, told, write_page
 
-from mha_teach.widgets import HeadGallery, head_gallery, static, static_bundle
+from mha_teach.widgets import HeadGallery, head_gallery
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from test_page import STRICT, Watched
-
-PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>Heads</title>
-<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
-<style>html[data-theme="dark"] body {{ background: #14181e; color: #e6e6e6; }}</style></head>
-<body><main><h1>A chapter</h1><h2>See it</h2>{block}</main><script>{script}</script></body></html>"""
 CHOSEN = (
     "[...document.querySelectorAll('input[name=layer], input[name=head]')].map((field) => field.value).join()"
 )
@@ -28,7 +18,7 @@ CHOSEN = (
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("gallery") / "page.html"
-    made.write_text(PAGE.format(block=HeadGallery().html(), script=static_bundle()), encoding="utf-8")
+    write_page(made, HeadGallery().html())
     return made
 
 
@@ -46,24 +36,8 @@ def page(chromium: object, file: Path) -> Iterator[object]:
 
 
 def strict(page: object, **changes: object) -> object:
-    """The view on a model that throws on an unknown trait."""
-    kind, models = HeadGallery, head_gallery.exhibits.on_show()
-    state = {**kind.CHOICES, "words": static.words(kind.NAME), "limits": {**kind.LIVE, "models": models}}
-    state |= {
-        "message": {},
-        "devices": [],
-        "device": "",
-        "result": {},
-        "baked": head_gallery.baked(),
-        **changes,
-    }
-    module = "data:text/javascript;charset=utf-8," + quote(static.esm(kind.NAME))
-    page.evaluate(STRICT, [module, json.loads(json.dumps(state))])
-    return page
-
-
-def told(page: object) -> str:
-    return page.locator(".mha-tell").inner_text()
+    limits = {**HeadGallery.LIVE, "models": head_gallery.exhibits.on_show()}
+    return on_strict_model(page, HeadGallery, **{"limits": limits, "baked": head_gallery.baked(), **changes})
 
 
 def test_the_view_asks_only_for_traits_that_exist_and_cleans_up(page: object) -> None:

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
+from mounting import Watched, bare, on_strict_model, told, write_page
+from mounting import mounted as on_page
 
-from mha_teach.widgets import LaneTracer, static, static_bundle
+from mha_teach.widgets import LaneTracer
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from test_page import STRICT, Watched  # the strict model and the watch that all views are put under
-
-PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>Lanes</title>
-<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
-<style>html[data-theme="dark"] body {{ background: #14181e; color: #e6e6e6; }}</style></head>
-<body><main><h1>A chapter</h1><h2>See it</h2>{block}</main><script>{script}</script></body></html>"""
 # Where the followed number is marked: the bounds of its frame within the sheet of each step, in letters and lines.
 MARKED = """() => [...document.querySelectorAll(".mha-cells")].map((lane) => {
   const found = lane.querySelector(".mha-here").getAttribute("d").match(/^M([\\d.-]+) ([\\d.-]+)/);
@@ -27,41 +18,12 @@ MARKED = """() => [...document.querySelectorAll(".mha-cells")].map((lane) => {
 })"""
 
 
-@pytest.fixture
-def watched(chromium: object) -> Iterator[Watched]:
-    context = chromium.new_context(viewport={"width": 900, "height": 1000})
-    context.set_default_timeout(8000)
-    made = Watched(context.new_page())
-    yield made
-    context.close()
-    assert made.errors == []
-    assert made.foreign == []
-
-
 def mounted(watched: Watched, tmp_path: Path, theme: str = "light", **wish: object) -> object:
-    """A page with the widget alone, alive."""
-    file = tmp_path / "page.html"
-    block = LaneTracer(**wish).html()
-    file.write_text(PAGE.format(theme=theme, block=block, script=static_bundle()), "utf-8")
-    watched.page.goto(file.as_uri())
-    watched.page.wait_for_selector("[data-alive]")
-    return watched.page
+    return on_page(watched, tmp_path, LaneTracer(**wish), theme)
 
 
 def strict(watched: Watched, **changes: object) -> object:
-    """The view on the strict model, on a page without any script."""
-    watched.page.goto("about:blank")
-    watched.page.set_content(PAGE.format(theme="light", block="", script=""))
-    state = {**LaneTracer.CHOICES, "words": static.words("lane_tracer"), "limits": LaneTracer.STATIC}
-    state |= {"message": {}, "devices": [], "device": "", "result": {}, **changes}
-    watched.page.add_style_tag(content=static.styles())
-    module = "data:text/javascript;charset=utf-8," + quote(static.esm("lane_tracer"))
-    watched.page.evaluate(STRICT, [module, json.loads(json.dumps(state))])
-    return watched.page
-
-
-def told(page: object) -> str:
-    return page.locator(".mha-tell").inner_text()
+    return on_strict_model(bare(watched), LaneTracer, **changes)
 
 
 def trail(page: object) -> str:
@@ -364,9 +326,7 @@ def test_nothing_moves_by_itself(chromium: object, tmp_path: Path) -> None:
 def test_without_javascript_the_picture_and_its_caption_stand_there(chromium: object, tmp_path: Path) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
-    file = tmp_path / "page.html"
-    file.write_text(PAGE.format(theme="light", block=LaneTracer().html(), script=static_bundle()), "utf-8")
-    page.goto(file.as_uri())
+    page.goto(write_page(tmp_path / "page.html", LaneTracer().html()))
     assert page.locator(".mha-widget img").bounding_box()["width"] > 200
     assert "24 of 24 numbers come home" in page.locator("figcaption").inner_text()
     context.close()

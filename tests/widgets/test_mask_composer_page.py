@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
+from mounting import Watched, bare, drawn_before_it_is_shown, on_strict_model, told, write_page
+from mounting import mounted as on_page
 
-from mha_teach.widgets import MaskComposer, static, static_bundle
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from test_page import STRICT, Watched  # the strict model and the watch that all views are put under
-
-PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>Masks</title>
-<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
-<style>html[data-theme="dark"] body {{ background: #14181e; color: #e6e6e6; }}</style></head>
-<body><main><h1>A chapter</h1><h2>See it</h2>{block}</main><script>{script}</script></body></html>"""
-
-
-@pytest.fixture
-def watched(chromium: object) -> Iterator[Watched]:
-    context = chromium.new_context(viewport={"width": 900, "height": 1000})
-    context.set_default_timeout(8000)
-    made = Watched(context.new_page())
-    yield made
-    context.close()
-    assert made.errors == []
-    assert made.foreign == []
+from mha_teach.widgets import MaskComposer
 
 
 def mounted(watched: Watched, tmp_path: Path, theme: str = "light", **wish: object) -> object:
-    """A page with the widget alone, alive."""
-    file = tmp_path / "page.html"
-    block = MaskComposer(**wish).html()
-    file.write_text(PAGE.format(theme=theme, block=block, script=static_bundle()), "utf-8")
-    watched.page.goto(file.as_uri())
-    watched.page.wait_for_selector("[data-alive]")
-    return watched.page
+    return on_page(watched, tmp_path, MaskComposer(**wish), theme)
 
 
 def strict(watched: Watched, **changes: object) -> object:
-    """The view on the strict model, on a page without any script."""
-    watched.page.goto("about:blank")
-    watched.page.set_content(PAGE.format(theme="light", block="", script=""))
-    state = {**MaskComposer.CHOICES, "words": static.words("mask_composer"), "limits": MaskComposer.STATIC}
-    state |= {"message": {}, "devices": [], "device": "", "result": {}, **changes}
-    watched.page.add_style_tag(content=static.styles())
-    module = "data:text/javascript;charset=utf-8," + quote(static.esm("mask_composer"))
-    watched.page.evaluate(STRICT, [module, json.loads(json.dumps(state))])
-    return watched.page
-
-
-def told(page: object) -> str:
-    return page.locator(".mha-tell").inner_text()
+    return on_strict_model(bare(watched), MaskComposer, **changes)
 
 
 def cell_said(page: object) -> str:
@@ -136,21 +96,7 @@ def test_the_live_view_names_device_and_time_and_draws_64_positions(watched: Wat
 
 
 def test_a_view_drawn_before_it_is_on_the_page_gets_its_colours_later(watched: Watched) -> None:
-    watched.page.goto("about:blank")
-    watched.page.set_content(PAGE.format(theme="light", block="", script=""))
-    watched.page.add_style_tag(content=static.styles())
-    late = STRICT.replace("replaceChildren(box)", "replaceChildren()").replace(
-        "window.probe", "window.box = box; window.probe"
-    )
-    state = {**MaskComposer.CHOICES, "words": static.words("mask_composer"), "limits": MaskComposer.STATIC}
-    state |= {"message": {}, "devices": [], "device": "", "result": {}}
-    module = "data:text/javascript;charset=utf-8," + quote(static.esm("mask_composer"))
-    watched.page.evaluate(late, [module, state])
-    watched.page.evaluate("document.querySelector('main').append(box)")
-    watched.page.wait_for_function("""() => {
-      const canvas = document.querySelector("main canvas"), { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      return new Set(Array.from({ length: data.length / 4 }, (_, i) => data.slice(4 * i, 4 * i + 4).join())).size > 10;
-    }""")
+    drawn_before_it_is_shown(bare(watched), MaskComposer)
 
 
 def test_cells_are_drawn_by_click_and_drag(watched: Watched, tmp_path: Path) -> None:
@@ -316,10 +262,7 @@ def test_nothing_moves_but_what_the_reader_moves(chromium: object, tmp_path: Pat
 def test_without_javascript_the_picture_and_its_caption_stand_there(chromium: object, tmp_path: Path) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
-    (tmp_path / "page.html").write_text(
-        PAGE.format(theme="light", block=MaskComposer().html(), script=static_bundle()), "utf-8"
-    )
-    page.goto((tmp_path / "page.html").as_uri())
+    page.goto(write_page(tmp_path / "page.html", MaskComposer().html()))
     image = page.locator(".mha-widget img")
     assert image.bounding_box()["width"] > 300
     assert "15 of 36 cells are hatched" in image.get_attribute("alt")

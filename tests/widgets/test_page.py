@@ -2,76 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
+from mounting import Watched, drawn_before_it_is_shown, on_strict_model
 
-from mha_teach.widgets import HeadSplitter, Saturation, static
+from mha_teach.widgets import HeadSplitter, Saturation
 
 BOTH = {"head_splitter": HeadSplitter, "saturation": Saturation}
-# Tells the page how to mount a view on a strict model, and keeps what the view did to it.
-STRICT = """async ([module, state]) => {
-  const { default: view, compute } = await import(module);
-  const listeners = {}, log = [];
-  const known = (name) => { if (!(name in state)) throw new Error(`unknown trait ${name}`); };
-  const emit = (name) => (listeners[`change:${name}`] || []).slice().forEach((act) => act());
-  const model = {
-    get: (name) => { known(name); return structuredClone(state[name]); },
-    set: (name, value) => { known(name); log.push([name, value]); state[name] = value; emit(name); },
-    save_changes: () => { state.result = compute(state, state.words); emit("result"); },
-    on: (event, act) => { known(event.replace("change:", "")); (listeners[event] ||= []).push(act); },
-    off: (event, act) => { listeners[event] = listeners[event].filter((other) => other !== act); },
-  };
-  state.result = compute(state, state.words);
-  const box = document.createElement("div");
-  document.querySelector("main").replaceChildren(box);
-  const leave = view.render({ model, el: box });
-  window.probe = {
-    log, model, leave, text: () => box.innerText, empty: () => box.childElementCount === 0,
-    listening: () => Object.values(listeners).reduce((sum, acts) => sum + acts.length, 0),
-    say: (message) => { state.message = message; emit("message"); },
-  };
-}"""
-
-
-class Watched:
-    """A page of its own context, with everything that went wrong on it."""
-
-    def __init__(self, page: object) -> None:
-        self.page, self.errors, self.foreign = page, [], []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
-        page.on("request", lambda r: self._ours(r.url) or self.foreign.append(r.url))
-
-    @staticmethod
-    def _ours(url: str) -> bool:
-        return url.startswith(("http://127.0.0.1:", "file:", "data:", "blob:"))
-
-
-@pytest.fixture
-def watched(chromium: object) -> Iterator[Watched]:
-    context = chromium.new_context(viewport={"width": 900, "height": 1000})
-    context.set_default_timeout(8000)
-    made = Watched(context.new_page())
-    yield made
-    context.close()
-    assert made.errors == []
-    assert made.foreign == []
 
 
 def strict(watched: Watched, address: str, name: str, **changes: object) -> object:
     """The view of ``name`` on the strict model, on a page without any script."""
-    kind = BOTH[name]
     watched.page.goto(address + "broken.html")
-    state = {**kind.CHOICES, "words": static.words(name), "limits": kind.STATIC, "message": {}, "devices": []}
-    state |= {"device": "", "result": {}, **changes}
-    watched.page.add_style_tag(content=static.styles())
-    module = "data:text/javascript;charset=utf-8," + quote(static.esm(name))
-    watched.page.evaluate(STRICT, [module, json.loads(json.dumps(state))])
-    return watched.page
+    return on_strict_model(watched.page, BOTH[name], **changes)
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -164,18 +108,7 @@ def test_keys_do_not_leave_the_widget(watched: Watched, address: str) -> None:
 
 def test_a_view_drawn_before_it_is_on_the_page_gets_its_colours_later(watched: Watched, address: str) -> None:
     watched.page.goto(address + "page.html")
-    late = STRICT.replace("replaceChildren(box)", "replaceChildren()").replace(
-        "window.probe", "window.box = box; window.probe"
-    )
-    state = {**HeadSplitter.CHOICES, "words": static.words("head_splitter"), "limits": HeadSplitter.STATIC}
-    state |= {"message": {}, "devices": [], "device": "", "result": {}}
-    module = "data:text/javascript;charset=utf-8," + quote(static.esm("head_splitter"))
-    watched.page.evaluate(late, [module, state])
-    watched.page.evaluate("document.querySelector('main').append(box)")
-    watched.page.wait_for_function("""() => {
-      const canvas = document.querySelector("main canvas"), { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      return new Set(Array.from({ length: data.length / 4 }, (_, i) => data.slice(4 * i, 4 * i + 4).join())).size > 10;
-    }""")
+    drawn_before_it_is_shown(watched.page, HeadSplitter)
 
 
 def test_names_of_controls(watched: Watched, address: str) -> None:
