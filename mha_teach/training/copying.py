@@ -39,7 +39,7 @@ class Copier(nn.Module):
 
     def attention(self, x):
         n = x.shape[1]  # x: (B, n, d_model)
-        mask = torch.ones(n, n, dtype=torch.bool).tril() if self.masked else None
+        mask = torch.ones(n, n).tril().bool() if self.masked else None
         q, k, v = self.split(self.qkv(x))
         output, _ = attend(q, k, v, mask=mask)
         return self.o(self.merge(output, n))  # (B, n, d_model)
