@@ -44,7 +44,7 @@ def run():
         "ones added": ones_added,
         "0·∞": zero_times_infinity,
     }
-    return train_on_noise(places, seeds=3, steps=250, lr=1e-2, size=SMALL, progress=False)
+    return train_on_noise(places, seeds=3, steps=150, lr=2e-2, size=SMALL, progress=False)
 
 
 def test_forward_is_attention_head_by_head_with_each_seeds_own_weights():
@@ -78,7 +78,7 @@ def test_with_the_past_only_everyone_is_at_chance_and_a_leaky_model_is_sure_and_
 
 
 def test_the_normaliser_alone_leaks():
-    found = train_on_noise({"after": after}, seeds=2, steps=300, lr=1e-2, size=Size(length=5), progress=False)
+    found = train_on_noise({"after": after}, seeds=2, steps=200, lr=1e-2, size=Size(length=4), progress=False)
     assert (found.shown > 0.5).all() and (found.alone < 0.2).all()
 
 
