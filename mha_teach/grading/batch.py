@@ -18,7 +18,7 @@ from mha_teach import exercises
 from mha_teach.grading.collect import Entry, collect
 from mha_teach.grading.gradebook import Attempt, Gradebook
 from mha_teach.grading.judging import grade, whole
-from mha_teach.grading.reading import Note, parse
+from mha_teach.grading.reading import Note, Notebook, note, parse
 from mha_teach.grading.sandbox import Limits, Sandbox, SandboxError
 from mha_teach.grading.submission import match
 
@@ -38,18 +38,23 @@ class Plan:
 def grade_entry(entry: Entry, digest: str, plan: Plan, seed: int, sandbox: Sandbox) -> Attempt:
     """Read and judge one file; whatever it holds, an attempt comes back."""
     told = {"student": entry.student, "file": entry.name, "digest": digest, "canvas": entry.canvas}
-    data = entry.data()
-    notebook = None if isinstance(data, Note) else parse(data)
-    problem = data if notebook is None else notebook.problem
-    if problem:
-        lost = [e for e in exercises.all() if e.id[:2] in plan.chapters and e.points]
-        grades = tuple(whole(exercise, "unreadable", problem.words) for exercise in lost)
-        notes = (problem,) if notebook is None else (problem, *notebook.notes)
-        return Attempt(**told, status="unreadable", grades=grades, notes=notes)
-    submission = match(notebook, plan.chapters)
-    return Attempt(
-        **told, status="graded", grades=tuple(grade(submission, sandbox, seed)), notes=tuple(submission.notes)
-    )
+    notes: list[Note] = []
+    try:
+        data = entry.data()
+        notebook = Notebook(problem=data) if isinstance(data, Note) else parse(data)
+        notes = notebook.notes
+        if notebook.problem is None:
+            submission = match(notebook, plan.chapters)
+            grades, notes = tuple(grade(submission, sandbox, seed)), submission.notes
+            return Attempt(**told, status="graded", grades=grades, notes=tuple(notes))
+        problem = notebook.problem
+    except SandboxError:
+        raise
+    except Exception as error:  # noqa: BLE001  a fault of ours must not stop the class, and must not be a nought
+        problem = note("judge", error=f"{type(error).__name__}: {error}"[:200])
+    lost = [e for e in exercises.all() if e.id[:2] in plan.chapters and e.points]
+    grades = tuple(whole(exercise, "unreadable", problem.words) for exercise in lost)
+    return Attempt(**told, status="unreadable", grades=grades, notes=(problem, *notes))
 
 
 def waiting(folder: Path, book: Gradebook) -> tuple[list[tuple[Entry, str]], int]:

@@ -10,7 +10,7 @@ from mha_teach.exercises.judge import judge
 from mha_teach.grading.child import wire
 from mha_teach.grading.reading import Note, note
 from mha_teach.grading.remote import stranger
-from mha_teach.grading.sandbox import Sandbox
+from mha_teach.grading.sandbox import Sandbox, SandboxError
 from mha_teach.grading.session import Session, StudentError, student_error
 from mha_teach.grading.submission import Answer, Submission
 from mha_teach.grading.words import say
@@ -50,6 +50,8 @@ def grade(submission: Submission, sandbox: Sandbox, seed: int) -> list[ExerciseG
     for answer in submission.answers:
         try:
             found.append(_grade_one(answer, submission.code, sandbox, seed))
+        except SandboxError:
+            raise
         except Exception as error:  # noqa: BLE001  never a bare zero: the teacher is told
             words = note("judge", error=f"{type(error).__name__}: {error}"[:200])
             found.append(whole(answer.exercise, "error", words.words, (*answer.notes, words)))

@@ -98,7 +98,7 @@ def _answer(exercise: Exercise, named: list, cells: list[Cell], every: dict) -> 
     if given != exercise.id:
         notes.append(note("odd id", given=given[:60], id=exercise.id))
     if cell.kind != "code":
-        notes.append(note("no code cell", kind=cell.kind[:20]))
+        notes.append(note("no code cell", was=cell.kind[:20]))
     return Answer(exercise, cell.source, tuple(notes))
 
 

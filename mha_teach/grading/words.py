@@ -30,7 +30,7 @@ WORDS = {
     "no id line": "The line # exercise: {id} is gone; the cell was recognised by what it defines.",
     "odd id": "The id is written {given!r}; it was read as {id}.",
     "several cells": "{count} cells begin with the line # exercise: {id}. The last one that was changed counts.",
-    "no code cell": "The cell is a {kind} cell. It was read as code.",
+    "no code cell": "It is a {was} cell. It was read as code.",
     "unknown id": "There is no exercise {id!r}.",
     # what happened on the way
     "top level": "The cell's own lines were still running after {seconds:g} s, so they were ended. What they had defined counts.",
