@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from mha_teach.exercises import formula
-from mha_teach.exercises.compare import same
 from mha_teach.exercises.model import Exercise, Mutant
-from mha_teach.exercises.points import Point, expression
+from mha_teach.exercises.points import expression
 
 RANGES = {"s": (-2.0, 2.0), "f": (-2.0, 2.0)}
-
-
-def _equal(name: str, message: str, part: int, expected: float) -> Point:
-    """The formula where both scores are alike: easy by hand."""
-    return Point(
-        name,
-        message,
-        measure=lambda answer: formula.at(answer[part], {"s": 0.7, "f": 0.7}),
-        expected=expected,
-        compare=partial(same, atol=1e-9, rtol=1e-6),
-        reveal=False,
-        alone=False,
-    )
 
 
 KEPT_SHARE = Exercise(
@@ -38,25 +21,17 @@ KEPT_SHARE = Exercise(
     stub='kept = ""\nslope = ""\n',
     solution='kept = "exp(s) / (exp(s) + exp(f))"\nslope = "-exp(s) * exp(f) / (exp(s) + exp(f))**2"\n',
     points=(
-        _equal(
-            "kept, equal scores", "With s = f both keys get one half, and the mask wipes one of them.", 0, 0.5
-        ),
         expression(
             "kept",
-            "The softmax is over both keys; the mask then keeps the visible one.",
+            "The softmax is over both keys; the mask then keeps the visible one. With s = f, one half is left.",
             RANGES,
             part=0,
-            alone=False,
-        ),
-        _equal(
-            "slope, equal scores", "With s = f the slope is −1/4: a higher future score takes away.", 1, -0.25
         ),
         expression(
             "slope",
-            "The derivative of p with respect to another key's score is −p · p_f.",
+            "A higher future score takes away from the row: with s = f the slope is −1/4.",
             RANGES,
             part=1,
-            alone=False,
         ),
     ),
     hints=(
@@ -67,7 +42,7 @@ KEPT_SHARE = Exercise(
     mutants=(
         Mutant(
             "a full row",
-            "kept, equal scores",
+            "kept",
             "The row would sum to 1 only with the mask before the softmax, or renormalised.",
             (('kept = "exp(s) / (exp(s) + exp(f))"', 'kept = "1"'),),
         ),
@@ -79,33 +54,33 @@ KEPT_SHARE = Exercise(
         ),
         Mutant(
             "not normalised at all",
-            "kept, equal scores",
+            "kept",
             "That is the exponential; the softmax still divides by the sum over both keys.",
             (('kept = "exp(s) / (exp(s) + exp(f))"', 'kept = "exp(s)"'),),
         ),
         Mutant(
             "divided by one key",
-            "kept, equal scores",
+            "kept",
             "The denominator is the sum over both keys, not the future's exponential alone.",
             (('kept = "exp(s) / (exp(s) + exp(f))"', 'kept = "exp(s) / exp(f)"'),),
         ),
         Mutant(
             "plus",
-            "slope, equal scores",
+            "slope",
             "The higher the masked score, the less is left: the slope is negative.",
             (('slope = "-exp(s)', 'slope = "exp(s)'),),
         ),
         Mutant(
             "no slope",
-            "slope, equal scores",
+            "slope",
             "The weight of the masked key is 0, but its score is still in the denominator.",
             (('slope = "-exp(s) * exp(f) / (exp(s) + exp(f))**2"', 'slope = "0"'),),
         ),
         Mutant(
             "own slope",
-            "slope, equal scores",
+            "slope",
             "That is minus the square of the visible weight: it pairs the key with itself.",
-            (("-exp(s) * exp(f)", "-exp(s) * exp(s) * 2"),),
+            (("-exp(s) * exp(f)", "-exp(s) * exp(s)"),),
         ),
         Mutant(
             "future twice",
@@ -117,7 +92,7 @@ KEPT_SHARE = Exercise(
             "square forgotten",
             "slope",
             "Each of the two weights brings its own denominator.",
-            (("(exp(s) + exp(f))**2", "(2 * (exp(s) + exp(f)) * exp(0.7))"),),
+            (("(exp(s) + exp(f))**2", "(exp(s) + exp(f))"),),
         ),
     ),
     variants=(

@@ -158,7 +158,7 @@ def masked_softmax(scores, mask):
         Mutant(
             "minus a billion",
             "half precision",
-            "−10⁹ doesn't exist in half precision.",
+            "So low a number doesn't exist in half precision.",
             (("-torch.inf", "-1e9"),),
         ),
         Mutant(
