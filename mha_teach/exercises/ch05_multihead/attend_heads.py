@@ -41,6 +41,10 @@ def _gradient(answer, *arguments):
     return gradients(answer(leaf, leaf, leaf, *arguments[3:]), [leaf])
 
 
+def _tied(answer, query, key, value, *rest):
+    return answer(query, query, value, *rest)
+
+
 def _point(name: str, message: str, inputs, *rest, **options) -> Point:
     return Point(name, message, inputs, *rest, arguments=NAMES, **{"alone": False, **options})
 
@@ -75,13 +79,18 @@ ATTEND_HEADS = Exercise(
             "three inputs",
             "Queries, keys and values come from three tensors.",
             lambda draw: _given(draw, "abc"),
+        ),
+        _point(
+            "value alone differs",
+            "Where query and key are one tensor, value may still be another.",
+            lambda draw: _given(draw, "aac"),
+            _tied,
             alone=True,
         ),
         _point(
             "another length",
             "There may be more keys than queries: take no length of keys from the query.",
             lambda draw: _given(draw, "abb", keys=7),
-            alone=True,
         ),
         _point(
             "inner width",
@@ -104,6 +113,12 @@ ATTEND_HEADS = Exercise(
             "a mask for each sample",
             "A mask (batch, query, key) needs an axis of size 1 for the heads.",
             lambda draw: _masked(draw, 2, 5, 5),
+            alone=True,
+        ),
+        _point(
+            "a mask for another length",
+            "A mask has a row for each query and a column for each key; the two lengths may differ.",
+            lambda draw: (*_given(draw, "abb", keys=7), draw.mask(5, 7, share=0.5)),
             alone=True,
         ),
         _point(

@@ -31,6 +31,11 @@ def _output(answer, state, query, key, value):
     return module(query, key, value)
 
 
+def _tied(answer, state, query, key, value):
+    """Query and key are one tensor, as in self-attention, and value as well where it was."""
+    return _output(answer, state, query, query, query if torch.equal(query, value) else value)
+
+
 def _gradient(answer, state, query, key, value):
     module = answer(WIDTH, HEADS)
     module.load_state_dict(state)
@@ -95,13 +100,19 @@ IGNORED = Exercise(
     solution=_HEAD + _ROWS + _MENDED + _SPLIT,
     points=(
         _point(
-            "self-attention", "With one tensor for all three the answer must stay as it was.", _inputs("aaa")
+            "self-attention",
+            "With one tensor for all three the answer must stay as it was.",
+            _inputs("aaa"),
+            _tied,
         ),
         _point(
             "another key", "The scores come from the key, by the middle third of in_proj.", _inputs("aba")
         ),
         _point(
-            "another value", "What is handed over comes from the value, by the last third.", _inputs("aab")
+            "another value",
+            "What is handed over comes from the value, by the last third.",
+            _inputs("aab"),
+            _tied,
         ),
         _point(
             "another length",
@@ -147,6 +158,17 @@ IGNORED = Exercise(
             "another key",
             "The scores come from value, and key is handed over.",
             (("k = key @", "k = value @"), ("v = value @", "v = key @")),
+        ),
+        Mutant(
+            "fused wherever query is key",
+            "another value",
+            "Where query and key are one tensor it takes the values from that tensor too; value may be another.",
+            (
+                (
+                    "    def forward(self, query, key, value):\n",
+                    "    def forward(self, query, key, value):\n        value = query if query is key else value\n",
+                ),
+            ),
         ),
         Mutant(
             "key read with the query's rows",

@@ -95,6 +95,12 @@ MUTANTS = (
         (("value @ w_v.T", "(value * 0 + key) @ w_v.T"),),
     ),
     Mutant(
+        "fused wherever query is key",
+        "value alone differs",
+        "Where query and key are one tensor it takes the values from that tensor too.",
+        (("    q, k, v = query @ w_q.T", "    value = query if query is key else value\n    q, k, v = query @ w_q.T"),),
+    ),
+    Mutant(
         "length of the query",
         "another length",
         "It splits keys and values into as many positions as the query has.",
@@ -130,6 +136,12 @@ MUTANTS = (
         "a mask for each sample",
         "It uses the first sample's mask for the whole batch.",
         (("mask[:, None]", "mask[0]"),),
+    ),
+    Mutant(
+        "a square mask",
+        "a mask for another length",
+        "It takes the mask for square, with as many keys as queries.",
+        (("mask if mask.dim() == 2 else mask[:, None]", "mask.reshape(-1, 1, query.shape[1], query.shape[1])"),),
     ),
     Mutant(
         "weights detached",
