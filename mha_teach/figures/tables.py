@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 
 import torch
 
@@ -13,6 +14,12 @@ def pm(runs: Sequence[float] | Tensor, digits: int = 2) -> str:
     """Mean ± standard deviation."""
     runs = torch.as_tensor(runs, dtype=torch.float32)
     return f"{runs.mean() + 0.0:.{digits}f} ± {runs.std():.{digits}f}"
+
+
+def source(record: dict) -> str:
+    """Where a record comes from."""
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    return "\n".join([record["hardware"], fill(versions, 80), f"{record['date']}, {record['script']}"])
 
 
 def roles(rows: dict[str, dict]) -> str:
@@ -29,15 +36,17 @@ def roles(rows: dict[str, dict]) -> str:
 
 
 def grammar(rows: dict[str, dict]) -> str:
-    """One line a relation and direction: best head, best fixed distance, and the gain with its interval."""
-    lines = [f"{'relation':13}{'from → to':12}{'head':8}{'found':7}{'by distance':14}gain"]
+    """One line a relation and direction: best head, best fixed distance, the gain with its interval, and how often the
+    head is right where the distance is not."""
+    lines = [f"{'relation':12}{'from → to':11}{'head':8}{'found':7}{'by distance':13}{'gain':22}missed"]
     for name, row in rows.items():
         relation, way = name.replace("dependent", "dep").replace("governor", "gov").split(", ")
         by = f"{row['offset']:+}: {row['offset held out']:.2f}"
         low, high = row["gain interval"]
+        gain = f"{row['gain']:+.2f} [{low:+.2f}, {high:+.2f}]"
         lines.append(
-            f"{relation:13}{way:12}{tuple(row['head'])!s:8}{row['held out']:<7.2f}{by:14}{row['gain']:+.2f}"
-            f" [{low:+.2f}, {high:+.2f}]"
+            f"{relation:12}{way:11}{tuple(row['head'])!s:8}{row['held out']:<7.2f}{by:13}{gain:22}"
+            f"{row['where the offset misses'][1]:.2f}"
         )
     return "\n".join(lines)
 
@@ -52,6 +61,29 @@ def closings(rows: dict[str, dict]) -> str:
     return "\n".join(lines)
 
 
+def drifts(row: dict, first: Sequence[Sequence[float]]) -> str:
+    """Drifts of the real encoder without heads; ``first`` is every head's score for [CLS]."""
+    single, sinks = torch.tensor(row["single"]), torch.tensor(first) > 0.6  # (layer, head)
+    inside, total = row["parameters"]
+    share = len(row["fifth"]) / single.numel()
+    below = int((single[sinks] < single.median()).sum())
+    overlap = ", ".join(f"W_{name} {value:.2f}" for name, value in row["subspace overlap"].items())
+    lines = [
+        f"one head: median {single.median():.4f}",
+        f"  layers 0 to 4 at most {single[:5].max():.3f}, layer 5 at least {single[5].min():.3f}",
+        f"  heads with over .6 on [CLS]: {int(sinks.sum())}, of them below the median {below}",
+        f"the {len(row['fifth'])} least needed {row['fifth, together']:.3f}",
+        f"  as many of the same layers {pm(row['random fifths of the same layers'])}",
+        f"  as many anywhere {pm(row['random fifths'])}",
+        f"all {single.numel()} heads {row['all heads']:.2f}, another sentence {row['another sentence']:.2f}",
+        f"2 of 12 heads a layer {pm(row['two of twelve heads a layer'])}",
+        f"64 of 384 units a layer {pm(row['64 of 384 units a layer'])}",
+        f"overlap of subspaces {overlap}, by chance {32 / 384:.2f}",
+        f"parameters in heads {inside / total:.1%}, in a fifth of them {share * inside / total:.1%}",
+    ]
+    return "\n".join(lines)
+
+
 def matrix(change: Float[Tensor, "head relation"], relations: Sequence[str], title: str) -> str:
     """One knock-out matrix, two decimals."""
     lines = [f"{title:16}" + "".join(f"{name:>10}" for name in relations)]
@@ -61,15 +93,21 @@ def matrix(change: Float[Tensor, "head relation"], relations: Sequence[str], tit
 
 
 def copying(row: dict) -> str:
-    """Loss on the second saying without the best induction heads, beside as many other heads."""
+    """Loss on both sayings without the best induction heads or the previous-token head, beside as many other heads."""
     layers, heads = row["layers, heads"]
     best = ", ".join(f"({layer}, {head}) {score:.2f}" for layer, head, score, *_ in row["best heads"][:3])
+    before, (again, first) = (row["without the best previous-token head"][key] for key in ("head", "loss"))
+    looks = row["previous"][before[0]][before[1]]
     lines = [
-        f"best of {layers * heads} heads: {best}",
-        f"closed  loss when copying  {'others: mean ± sd':20}worst",
+        fill(row["model"], 80),
+        row["text"],
+        f"best of {layers * heads} for induction: {best}",
+        f"best for the previous token: {tuple(before)} {looks:.2f}",
+        f"{'closed':15}{'copying':9}{'first saying':14}{'others, copying':17}worst",
+        f"{'none':15}{row['loss'][0]:<9.1f}{row['loss'][1]:.1f}",
+        f"{'previous-token':15}{again:<9.1f}{first:.1f}",
     ]
-    lines.append(f"none    {row['loss'][0]:.1f}")
-    for size, (loss, _) in row["without the best"].items():
+    for size, (again, first) in row["without the best"].items():
         others = [other for other, _ in row["without others"][size]]
-        lines.append(f"{size:8}{loss:<19.1f}{pm(others, 1):20}{max(others):.1f}")
+        lines.append(f"{f'best {size}':15}{again:<9.1f}{first:<14.1f}{pm(others, 1):17}{max(others):.1f}")
     return "\n".join(lines)

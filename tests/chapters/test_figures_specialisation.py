@@ -33,11 +33,47 @@ def test_tables_of_the_records_fit_the_page():
 
 
 def test_copying_by_hand():
-    row = {"layers, heads": [3, 5], "best heads": [[1, 2, 0.9, 0.1]] * 3, "loss": [2.0, 9.0]}
-    row |= {"without the best": {"4": [7.0, 9.0]}, "without others": {"4": [[2.0, 9.0], [4.0, 9.0]]}}
+    row = {
+        "layers, heads": [3, 5],
+        "best heads": [[1, 2, 0.9, 0.1]] * 3,
+        "text": "t",
+        "model": "m",
+        "loss": [2.0, 9.0],
+    }
+    row |= {"without the best": {"4": [7.0, 9.1]}, "without others": {"4": [[2.0, 9.0], [4.0, 9.0]]}}
+    row |= {
+        "previous": [[0.1, 0.7]],
+        "without the best previous-token head": {"head": [0, 1], "loss": [8.0, 9.2]},
+    }
     lines = tables.copying(row).splitlines()
-    assert lines[0] == "best of 15 heads: (1, 2) 0.90, (1, 2) 0.90, (1, 2) 0.90"
-    assert [line.split() for line in lines[2:]] == [["none", "2.0"], ["4", "7.0", "3.0", "±", "1.4", "4.0"]]
+    assert lines[2] == "best of 15 for induction: (1, 2) 0.90, (1, 2) 0.90, (1, 2) 0.90"
+    assert lines[3] == "best for the previous token: (0, 1) 0.70"
+    assert [line.split() for line in lines[5:]] == [
+        ["none", "2.0", "9.0"],
+        ["previous-token", "8.0", "9.2"],
+        ["best", "4", "7.0", "9.1", "3.0", "±", "1.4", "4.0"],
+    ]
+
+
+def test_grammar_says_what_is_found_where_the_distance_misses():
+    row = {"head": [2, 0], "held out": 0.9, "offset": -2, "offset held out": 0.65, "gain": 0.25}
+    row |= {"gain interval": [0.17, 0.32], "where the offset misses": [70, 0.84]}
+    line = tables.grammar({"object, dependent → governor": row}).splitlines()[1]
+    assert line.split()[:7] == ["object", "dep", "→", "gov", "(2,", "0)", "0.90"]
+    assert line.split()[7:] == ["-2:", "0.65", "+0.25", "[+0.17,", "+0.32]", "0.84"]
+
+
+def test_drifts_of_the_record_and_where_it_comes_from():
+    record = measured("specialisation")
+    row = record["rows"]["real encoder"]
+    even = [[0.7] * 12, [0.1] * 12, *[[0.0] * 12] * 4]
+    lines = tables.drifts(row, even).splitlines()
+    median = torch.tensor(row["single"]).median()
+    below = sum(one < median for one in row["single"][0])
+    assert lines[2] == "  " + f"heads with over .6 on [CLS]: 12, of them below the median {below}"
+    assert lines[-1] == "parameters in heads 15.7%, in a fifth of them 3.0%"
+    assert max(map(len, lines)) <= 80
+    assert tables.source(record).splitlines()[-1].endswith(", benchmarks/measure_specialisation.py")
 
 
 def test_a_matrix_as_text():
