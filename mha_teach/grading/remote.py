@@ -19,15 +19,24 @@ class Remote:
         self._session, self._handle, self._name = session, handle, name
         self._generation = session.generation
         self._methods = {m for m in about.get("methods") or () if isinstance(m, str)}
+        self._parameters: dict[str, torch.Tensor] = {}  # of a module, as they were loaded
         self.__signature__ = _signature(about.get("signature"))
 
     def __call__(self, *arguments: object, **named: object) -> object:
         return self._call(None, arguments, named)
 
     def __getattr__(self, name: str) -> Callable:
-        if name.startswith("_") or name not in self.__dict__.get("_methods", ()):
+        if name.startswith("_") or name not in (*self.__dict__.get("_methods", ()), "get_parameter"):
             raise AttributeError(name)
+        if name == "get_parameter":
+            return self._parameter
         return lambda *arguments, **named: self._call(name, arguments, named)
+
+    def _parameter(self, name: str) -> torch.Tensor:
+        """What stands here for a parameter over there: gradients arrive at it."""
+        if name not in self._parameters:
+            raise AttributeError(f"{name} was not loaded")
+        return self._parameters[name]
 
     def _call(self, method: str | None, arguments: tuple, named: dict) -> object:
         self._session.ready()
@@ -37,13 +46,19 @@ class Remote:
             raise Unreadable("the process in which this object lived has ended")
         packer = wire.Packer(self._register, layout=True)
         tree = packer.pack((arguments, named))
+        own = {} if method else self._parameters
         message = {"op": "call", "target": self._handle, "method": method, "arguments": tree}
+        message["parameters"] = list(own)
         given = list(packer.tensors)
-        if not torch.is_grad_enabled() or not requiring(given):
+        leaves = [*requiring(given), *own.values()]
+        if not torch.is_grad_enabled() or not leaves:
             head, blob = self._session.request(message, packer.buffers)
+            if method == "load_state_dict":
+                loaded = arguments[0].items()
+                self._parameters = {k: v.detach().clone().requires_grad_() for k, v in loaded}
             return self._result(head, blob, given)[0]
         kept: dict = {}
-        found = _Through.apply(self, message, packer.buffers, given, kept, *requiring(given))
+        found = _Through.apply(self, message, packer.buffers, given, kept, *leaves)
         return kept["rebuild"](found)
 
     def _register(self, value: object) -> wire.Opaque:

@@ -81,7 +81,7 @@ def graded(sandbox: Sandbox, data: bytes, seed: int = 20_011) -> dict[str, Exerc
 def with_answer(sandbox) -> Callable[..., dict[str, ExerciseGrade]]:
     """Grade a notebook of chapter 00 that is right but for one answer."""
 
-    def run(source: str, id: str = "00-mend", **more: str) -> dict[str, ExerciseGrade]:
-        return graded(sandbox, notebook({**RIGHT, id: source, **more}))
+    def run(source: str, id: str = "00-mend") -> dict[str, ExerciseGrade]:
+        return graded(sandbox, notebook({**RIGHT, id: source}))
 
     return run

@@ -7,8 +7,28 @@ import time
 import pytest
 from conftest import RIGHT, graded, notebook
 
+from mha_teach.grading.sandbox import bubblewrap
+
 SOLUTION = RIGHT["00-mend"]
 ELSE = "def soft_look_up(q, k, v):\n    "
+
+# What else than the wall holds: these run without bubblewrap as well; all of them do where there is none.
+WITHOUT = (
+    "opens a socket",
+    "runs a program",
+    "fork bomb",
+    "kills everything",
+    "raises its own limits",
+    "traces itself",
+)
+WITHOUT += ("new namespaces", "a file of 1 GiB", "forges the protocol", "removes its folder", "odd builtins")
+
+
+def both(names) -> list[tuple[str, str]]:
+    """Every name behind bubblewrap, and some of them, or all, without it."""
+    few = [name for name in names if name in WITHOUT or not bubblewrap()]
+    return [("wrapped", name) for name in names] + [("limited", name) for name in few]
+
 
 # Each fails, and costs the attacker this exercise at most: (code, what the feedback says somewhere)
 REFUSED = {
@@ -76,7 +96,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(("sandbox", "name"), both(REFUSED), indirect=["sandbox"])
 def test_an_attack_fails_alone(with_answer, name):
     source, word = REFUSED[name]
     start = time.monotonic()
@@ -107,7 +127,7 @@ HARMLESS = {
 }
 
 
-@pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.parametrize(("sandbox", "name"), both(HARMLESS), indirect=["sandbox"])
 def test_what_hurts_nobody_costs_nothing(with_answer, name):
     found = with_answer(HARMLESS[name] + SOLUTION)
     assert found["00-mend"].score == 1.0, found["00-mend"]

@@ -79,7 +79,7 @@ class Student:
         return wire.Opaque(wire.name_of(value), len(self._objects) - 1, about)
 
     def _call(self, head: dict, blob: bytes) -> tuple[dict, list]:
-        target = self._objects[head["target"]]
+        target = whole = self._objects[head["target"]]
         if head["method"]:
             target = getattr(target, head["method"])
         seen: list = []
@@ -103,7 +103,9 @@ class Student:
                 for i, (tensor, before) in enumerate(zip(given, kept, strict=True))
                 if not _unchanged(tensor, before)
             }
-        self._graphs.append(([t for t, more in seen if more.get("grad")], packer.tensors))
+        leaves = [t for t, more in seen if more.get("grad")]
+        leaves += [whole.get_parameter(name) for name in head.get("parameters", ())]
+        self._graphs.append((leaves, packer.tensors))
         return {"value": tree, "changed": changed, "graph": len(self._graphs) - 1}, after.buffers
 
     def _callback(self, stranger: wire.Opaque) -> object:

@@ -27,19 +27,10 @@ DTYPES = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _ARRAYS = set("?bhilqBHILQefdFD")
 # Taken now, before anyone can put something else in their place.
-_detach, _plain_tensor, _cpu = torch.Tensor.detach, torch.Tensor.as_subclass, torch.Tensor.cpu
-_contiguous, _reshape, _view, _numpy = (
-    torch.Tensor.contiguous,
-    torch.Tensor.reshape,
-    torch.Tensor.view,
-    torch.Tensor.numpy,
-)
-_numel, _stride, _storage, _offset = (
-    torch.Tensor.numel,
-    torch.Tensor.stride,
-    torch.Tensor.untyped_storage,
-    torch.Tensor.storage_offset,
-)
+_T = torch.Tensor
+_detach, _plain_tensor, _cpu, _contiguous = _T.detach, _T.as_subclass, _T.cpu, _T.contiguous
+_reshape, _view, _numpy, _numel = _T.reshape, _T.view, _T.numpy, _T.numel
+_stride, _storage, _offset = _T.stride, _T.untyped_storage, _T.storage_offset
 _Guard, _Tensor, _dumps, _strided = (
     torch._C.DisableTorchFunctionSubclass,
     torch.Tensor,
@@ -76,6 +67,9 @@ class Packer:
         self.buffers: list[bytes] = []
         self.size = self.parts = 0
         self.tensors: list[torch.Tensor] = []
+        self._places: dict[
+            int, int
+        ] = {}  # of tensors that are packed already: the same one comes out the same
 
     def pack(self, value: object, depth: int = 0) -> list:
         """The value as a list that JSON takes."""
@@ -97,6 +91,9 @@ class Packer:
         if str in kinds:
             return ["s", str.__str__(value)[:TEXT]]
         if _Tensor in kinds:
+            if self.layout and id(value) in self._places:
+                return ["=", self._places[id(value)]]
+            self._places[id(value)] = len(self.tensors)
             return self._tensor(value)
         if tuple in kinds or list in kinds:
             base = tuple if tuple in kinds else list
@@ -138,7 +135,7 @@ class Packer:
                 for index, other in enumerate(self.known):
                     if _storage(other).data_ptr() == _storage(plain).data_ptr() != 0:
                         more |= {"alias": index, "stride": list(_stride(plain)), "offset": _offset(plain)}
-            data = _numpy(memory).tobytes()
+            data = _numpy(memory).tobytes() if _numel(memory) else b""
         self.tensors.append(value)
         return ["t", _NAMES[plain.dtype], shape, *self._bytes(data), more]
 
@@ -160,7 +157,7 @@ def unpack(tree: object, blob: bytes, other: Callable[[Opaque], object], seen: l
 
     ``seen`` is filled with (tensor, its details) in the order in which they were packed.
     """
-    left = [PARTS + 1]
+    left, tensors = [PARTS + 1], []
 
     def build(node: object, depth: int) -> object:
         left[0] -= 1
@@ -187,9 +184,12 @@ def unpack(tree: object, blob: bytes, other: Callable[[Opaque], object], seen: l
                 return {_key(build(k, depth + 1)): build(v, depth + 1) for k, v in pairs}
             case ["t", str() as name, list() as shape, int() as start, int() as size, dict() as more]:
                 found = _tensor_from(name, shape, _cut(blob, start, size), more)
+                tensors.append(found)
                 if seen is not None:
                     seen.append((found, more))
                 return found
+            case ["=", int() as place] if 0 <= place < len(tensors):
+                return tensors[place]
             case ["a", str() as name, list() as shape, int() as start, int() as size]:
                 return _array_from(name, shape, _cut(blob, start, size))
             case ["o", str() as name, int() as handle, about] if len(name) <= 80:
