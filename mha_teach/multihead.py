@@ -32,8 +32,8 @@ class MultiHeadAttention(nn.Module):
     ================== =================================== ====================================
 
     ``gate`` multiplies each head's output before W_o: None (all open), or a float tensor (num_heads,) or
-    (*batch, num_heads), which may need a gradient. ``without(2, 5)`` closes heads for the length of a ``with``.
-    ``dropout`` falls on the weights, in training only.
+    (*batch, num_heads), which may need a gradient, or be an ``nn.Parameter``. ``without(2, 5)`` closes heads for the
+    length of a ``with``. ``dropout`` falls on the weights, in training only.
 
     Raises ``ValueError`` where num_heads does not divide d_model and no d_k is given, and where a size is below 1.
     Source: Vaswani et al. 2017, section 3.2.2. Taught in chapter 05.
@@ -94,7 +94,8 @@ class MultiHeadAttention(nn.Module):
         ``weights`` are those that were used, per head, after dropout. Unasked, they are never stored: torch's
         ``scaled_dot_product_attention`` does the work.
 
-        Raises ``ValueError`` with both sizes where shapes don't fit, ``TypeError`` for a mask of integers.
+        Raises ``ValueError`` with both sizes where shapes don't fit, ``TypeError`` for a mask of integers and for
+        what is no tensor.
         """
         if key is None and value is not None:
             raise ValueError("value came without key; pass key as well: one key for each value.")
@@ -103,6 +104,8 @@ class MultiHeadAttention(nn.Module):
         self._check(query, key, value)
         q, k, v = self._project(query, key, value)  # (*batch, head, query | key, d_k | d_v)
         if mask is not None:
+            if not isinstance(mask, Tensor):
+                raise TypeError(f"mask is {type(mask).__name__}; give a tensor: torch.as_tensor(mask).")
             mask = over_heads(mask, (*q.shape[:-1], k.shape[-2]))
             mask = mask if mask.dtype == torch.bool else mask.to(q.dtype)
         heads, weights = attend_quickly(q, k, v, mask, self.dropout if self.training else 0.0, need_weights)
@@ -125,13 +128,19 @@ class MultiHeadAttention(nn.Module):
                 raise IndexError(
                     f"head {head} of num_heads = {self.num_heads}; heads count from 0 to {self.num_heads - 1}."
                 )
-        before, weight = self.gate, self.out_proj.weight
+        before, weight, trained = self.gate, self.out_proj.weight, "gate" in self._parameters
+        if trained:  # a parameter's place takes no product; gradients still reach it
+            del self.gate
+            self.register_buffer("gate", None, persistent=False)
         shut = torch.ones(self.num_heads, dtype=weight.dtype, device=weight.device)
         shut[list(heads)] = 0.0
         try:
             self.gate = shut if before is None else before * shut
             yield self
         finally:
+            if trained:
+                del self.gate
+                self.register_parameter("gate", before)
             self.gate = before
 
     @classmethod
@@ -140,6 +149,8 @@ class MultiHeadAttention(nn.Module):
 
         Raises ``ValueError`` for what we have no place for: ``kdim``, ``vdim``, ``add_bias_kv``, ``add_zero_attn``.
         """
+        if not isinstance(module, nn.MultiheadAttention):
+            raise TypeError(f"got {type(module).__name__}; from_torch copies an nn.MultiheadAttention.")
         if not module._qkv_same_embed_dim:
             raise ValueError(
                 f"embed_dim is {module.embed_dim}, kdim {module.kdim} and vdim {module.vdim}; here all three are one "
@@ -196,6 +207,8 @@ class MultiHeadAttention(nn.Module):
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):
+            if not isinstance(x, Tensor):
+                raise TypeError(f"{name} is {type(x).__name__}; give a tensor: torch.as_tensor({name}).")
             if x.dim() < 2:
                 raise ValueError(f"{name} has shape {tuple(x.shape)}; it needs (*batch, position, d_model).")
             if x.shape[-1] != self.d_model:

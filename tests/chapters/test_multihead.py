@@ -228,6 +228,27 @@ def test_vmap_and_forward_derivatives_work_without_gradients():
     torch.testing.assert_close(slope, rise, atol=1e-6, rtol=1e-6)
 
 
+def test_a_gate_that_is_trained_can_be_closed_and_comes_back():
+    ours = randomised(MultiHeadAttention(6, 3), 1)
+    ours.gate = gate = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+    x, copied = torch.randn(2, 5, 6), copy.deepcopy(ours)
+    copied.gate = nn.Parameter(torch.tensor([1.0, 0.0, 0.0]))
+    with ours.without(1), ours.without(2):
+        output = ours(x)[0]
+    torch.testing.assert_close(output, copied(x)[0])
+    output.sum().backward()
+    assert (
+        ours.gate is gate
+        and "gate" in dict(ours.named_parameters())
+        and "gate" not in dict(ours.named_buffers())
+    )
+    assert gate.grad[0] != 0 and not gate.grad[1:].any()
+    ours.gate = None  # its place among the parameters stays
+    with ours.without(1):
+        assert ours.gate.tolist() == [1.0, 0.0, 1.0]
+    assert ours.gate is None and "gate" not in vars(ours)
+
+
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_the_gate_closes_heads(need_weights):
     ours, x = module(), torch.randn(2, 5, 15).double()
@@ -362,6 +383,9 @@ X = ones(2, 5, 15)
         (lambda: gated(ones(5))(X), ValueError, r"gate has shape \(5,\); num_heads = 3.*\(2, 3\)"),
         (lambda: gated(ones(3), num_heads=3, d_k=5, d_v=5).to_torch(), ValueError, "no gate"),
         (lambda: module().to_torch(), ValueError, r"\(21, 6\) and d_model is 15"),
+        (lambda: MultiHeadAttention.from_torch(nn.Linear(6, 2)), TypeError, "got Linear; from_torch copies"),
+        (lambda: MultiHeadAttention(6, 2)(torch.ones(3, 6), mask=[[True]]), TypeError, "mask is list; give a tensor"),
+        (lambda: MultiHeadAttention(6, 2)([1.0]), TypeError, "query is list; give a tensor"),
         (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(6, 2, kdim=5)), ValueError, "embed_dim is 6, kdim 5"),
         (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(6, 2, add_bias_kv=True)), ValueError, "add_bias_kv"),
         (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(6, 2, add_zero_attn=True)), ValueError, "add_zero"),
