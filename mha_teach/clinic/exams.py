@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -48,7 +49,7 @@ def examine(patient: Patient) -> dict[str, Finding]:
 
 def _draw(patient: Patient, *shape: int, seed: int = 0) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, patient.d_model, generator=generator)
+    return torch.randn(*shape, patient.d_model, generator=generator).to(next(patient.parameters()))
 
 
 def _by_mask(call: Callable, x: Tensor, allowed: Tensor) -> tuple[bool, str]:
@@ -127,18 +128,15 @@ def exam_dropout(patient: Patient) -> Finding:
 
 def exam_finite(patient: Patient) -> Finding:
     """Does a sample of nothing but filler stay finite, in float32 and in float16?"""
+    x = _draw(patient, BATCH, LENGTH)
     mask = padding((LENGTH, 0), LENGTH)[:, None].expand(BATCH, 1, LENGTH, LENGTH)
-    before = next(patient.parameters()).dtype
-    try:
-        for dtype in (torch.float32, torch.float16):
-            with torch.no_grad():
-                out = patient.to(dtype)(_draw(patient, BATCH, LENGTH).to(dtype), mask=mask)[0]
-            bad = int((~out.isfinite()).sum())
-            if bad:
-                said = WORDS["nan"].format(dtype=dtype, count=bad, size=out.numel(), sample=1)
-                return Finding(True, said)
-    finally:
-        patient.to(before)
+    for dtype in (torch.float32, torch.float16):
+        with torch.no_grad():  # a copy: half precision would round the patient's own weights for good
+            out = copy.deepcopy(patient).to(dtype)(x.to(dtype), mask=mask)[0]
+        bad = int((~out.isfinite()).sum())
+        if bad:
+            said = WORDS["nan"].format(dtype=dtype, count=bad, size=out.numel(), sample=1)
+            return Finding(True, said)
     return Finding(False, WORDS["finite"])
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from mha_teach.shapes import Tensor
+from mha_teach.shapes import Bool, Tensor
 
 NAMES = ("query", "key", "value")
+APART = 0x5EED_CAFE  # the caller's own manual_seed(0) would draw the very numbers that were given: no change at all
 
 
 class FixedStatistics(TorchFunctionMode):
@@ -40,10 +41,19 @@ class FixedStatistics(TorchFunctionMode):
 
 
 class Harness:
-    """A function with its inputs: tied inputs stay tied, buffers are restored, every call draws the same numbers."""
+    """A function with its inputs: tied inputs stay tied, buffers are restored, every call draws the same numbers.
+
+    The function gets copies, so a module that works in place changes nothing of the caller's. Where ``real`` is
+    False, over the leading axes of the output, the output counts as 0: nobody reads what filler puts out.
+    """
 
     def __init__(
-        self, function: Callable, given: tuple[Tensor | None, ...], options: dict, seed: int
+        self,
+        function: Callable,
+        given: tuple[Tensor | None, ...],
+        options: dict,
+        seed: int,
+        real: Bool[Tensor, "*leading"] | None = None,
     ) -> None:
         query, key, value = given
         for name, x in zip(NAMES, given, strict=True):
@@ -51,11 +61,16 @@ class Harness:
                 raise TypeError(
                     f"{name} is {type(x).__name__}; give a tensor: settings such as a mask go by keyword"
                 )
+            if x is not None and (not x.numel() or x.is_complex()):
+                raise ValueError(
+                    f"{name} has shape {tuple(x.shape)} and holds {x.dtype}; a probe changes real numbers or ids: "
+                    "give at least one on every axis"
+                )
         if value is not None and key is None:
             raise ValueError("value is given without key: give both, or the query alone")
-        self.function, self.options, self.seed = function, options, seed
+        self.function, self.options, self.seed, self.real = function, options, seed, real
         if key is None:
-            arguments = [query] * (3 if _asks_for_three(function) else 1)
+            arguments = [query] * (3 if _asks_for_three(function, options) else 1)
         else:
             arguments = [query, key] if value is None else [query, key, value]
         self.inputs: list[Tensor] = []
@@ -72,6 +87,7 @@ class Harness:
         if len(self.inputs) == 1:
             self.names = ["input"]
         self.modules = list(function.modules()) if isinstance(function, nn.Module) else []
+        self.shape: torch.Size | None = None  # of the output, when nothing is changed
         scan = FixedStatistics()
         with scan, torch.no_grad():
             self._call(self.inputs, seed)
@@ -86,19 +102,45 @@ class Harness:
     def _call(self, inputs: list[Tensor], seed: int) -> Tensor:
         device = inputs[0].device
         fork = {"devices": []} if device.type == "cpu" else {"devices": [device], "device_type": device.type}
-        buffers = [(b, b.detach().clone()) for m in self.modules for b in m.buffers(recurse=False)]
-        with torch.random.fork_rng(**fork):
+        given = [x.clone() for x in inputs]
+        options = {name: x.clone() if isinstance(x, Tensor) else x for name, x in self.options.items()}
+        with torch.random.fork_rng(**fork), kept_buffers(self.modules):
             torch.manual_seed(seed)
-            output = first_tensor(self.function(*(inputs[slot] for slot in self.slots), **self.options))
-        with torch.no_grad():
-            for buffer, before in buffers:
-                if buffer.shape == before.shape and not torch.equal(buffer, before):
-                    buffer.copy_(before)
+            output = first_tensor(self.function(*(given[slot] for slot in self.slots), **options))
         if output is None:
             raise TypeError(
                 "the module returned no floating-point tensor with two axes or more: nothing to probe"
             )
-        return output
+        self.shape = output.shape if self.shape is None else self.shape
+        if output.shape != self.shape:
+            raise ValueError(
+                f"one call returned shape {tuple(self.shape)}, another {tuple(output.shape)}, for inputs of equal shape: "
+                "a module that keeps a cache needs a wrapper that empties it, and one that cuts off filler "
+                "(a TransformerEncoder's nested tensors) an input with one full sample"
+            )
+        return output if self.real is None else output.masked_fill(~self._real(output), 0.0)
+
+    def _real(self, output: Tensor) -> Tensor:
+        real = self.real
+        if (
+            not isinstance(real, Tensor)
+            or real.dtype != torch.bool
+            or real.shape != output.shape[: real.ndim]
+        ):
+            found = (
+                f"{real.dtype} of shape {tuple(real.shape)}"
+                if isinstance(real, Tensor)
+                else type(real).__name__
+            )
+            raise ValueError(
+                f"real is {found} and the output has shape {tuple(output.shape)}: give booleans over its leading axes, "
+                "True where there is a real token"
+            )
+        return real.to(output.device).view(*real.shape, *[1] * (output.ndim - real.ndim))
+
+    def generator(self) -> torch.Generator:
+        """The same numbers in every probe, and unlike the caller's."""
+        return torch.Generator().manual_seed(self.seed + APART)
 
     def random_modules(self) -> list[str]:
         """Names of the kinds of modules that drop at random right now."""
@@ -112,6 +154,47 @@ class Harness:
         return sorted(found)
 
 
+def replacement(name: str, x: Tensor, generator: torch.Generator) -> Tensor:
+    """Numbers of the same centre and three times the spread; for token ids, other ids of the same input."""
+    if x.is_floating_point():
+        known = x.detach().double()
+        known = known[known.isfinite()]
+        centre, spread = (float(known.mean()), float(known.std(correction=0))) if len(known) else (0.0, 1.0)
+        drawn = torch.randn(x.shape, generator=generator, dtype=torch.float64) * 3 * (spread or 1.0)
+        return (drawn + centre).to(x)
+    known, place = x.unique(return_inverse=True)
+    if len(known) < 2:
+        raise ValueError(f"{name} holds only the id {int(known[0])}: give at least two different ids to swap")
+    step = torch.randint(1, len(known), x.shape, generator=generator).to(x.device)
+    return known[(place + step) % len(known)]
+
+
+def difference(a: Tensor, b: Tensor) -> Tensor:
+    """|a − b|, where NaN equals NaN and a NaN that comes or goes is an infinite change."""
+    same = (a == b) | (a.isnan() & b.isnan())
+    return torch.where(same, 0.0, (a - b).abs().nan_to_num(torch.inf, torch.inf))
+
+
+@contextmanager
+def kept_buffers(modules: list[nn.Module]) -> Iterator[None]:
+    """Buffers are afterwards what they were, also those that were replaced by another tensor."""
+    before = [
+        (m, name, b, None if b is None else b.detach().clone())
+        for m in modules
+        for name, b in m._buffers.items()
+    ]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for m, name, buffer, copy in before:
+                m._buffers[name] = buffer
+                if buffer is not None and buffer.shape != copy.shape:
+                    buffer.resize_(copy.shape)
+                if buffer is not None and not torch.equal(buffer, copy):
+                    buffer.copy_(copy)
+
+
 def first_tensor(output: object) -> Tensor | None:
     """The first floating-point tensor with two axes or more in whatever a module returns."""
     if isinstance(output, Tensor):
@@ -122,11 +205,13 @@ def first_tensor(output: object) -> Tensor | None:
     return None
 
 
-def _asks_for_three(function: Callable) -> bool:
+def _asks_for_three(function: Callable, options: dict) -> bool:
     """Whether the call needs (query, key, value), as nn.MultiheadAttention does."""
     try:
         known = inspect.signature(function.forward if isinstance(function, nn.Module) else function)
     except (TypeError, ValueError):  # a function written in C tells nothing
         return False
-    needed = [name for name, p in known.parameters.items() if p.default is p.empty and p.kind < 2]
+    needed = [
+        n for n, p in known.parameters.items() if p.default is p.empty and p.kind < 2 and n not in options
+    ]
     return len(needed) == 3 and needed[1][0] == "k" and needed[2][0] == "v"

@@ -27,10 +27,17 @@ NOTES = {
     "nan_gradient": "Some gradients are NaN and were left out: look for a row that is fully masked.",
     "no_gradient": "No gradient reaches the input, so only the perturbation speaks.",
     "sampled": "{most} of {size} places were tested, evenly chosen: raise `most` to test all.",
+    "unread": "The gradient could not be read ({error}), so only the perturbation speaks.",
+    "faint": "All of it is within a few roundings of the largest output and has no gradient: it may be rounding, as of an "
+    "FFT or a difference of sums. {cure}",
     "silent": "No output reads any other position. If this is attention, heads may be attending to heads: "
     "a forgotten transpose.",
     "hidden": "Some pairs show only by perturbation: a path without gradient (detach, argmax, ids, .data).",
     "nothing": "Neither method could run, so nothing is known.",
+}
+FAINT_CURES = {
+    False: "Probe in float64: rounding shrinks a billionfold, a leak stays.",
+    True: "This is float64 already: give tolerance=1e-13.",
 }
 METHODS = {"gradient": "gradient", "perturbation": "perturbation"}
 
@@ -68,7 +75,7 @@ class Leak:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, kind, allowed, gradient, changes, tolerance, floor, notes) -> Leak:
+    def of(cls, kind, allowed, gradient, changes, tolerance, floor, faint, notes) -> Leak:
         """From raw dependences: below ``tolerance`` · peak (gradient) or ``floor`` (perturbation) is none."""
         peak = max((float(m.max()) for m in (gradient or {}).values()), default=0.0)
         slopes, moves = _scaled(gradient, tolerance * peak, allowed), _scaled(changes, floor, allowed)
@@ -87,6 +94,9 @@ class Leak:
             notes += (NOTES["silent"],)
         if len(methods) == 2 and any(p.gradient == 0 for p in pairs):
             notes += (NOTES["hidden"],)
+        if pairs and gradient is not None and all(p.gradient == 0 and p.perturbation <= faint for p in pairs):
+            double = faint < torch.finfo(torch.float32).eps
+            notes += (NOTES["faint"].format(cure=FAINT_CURES[double]),)
         pairs.sort(key=lambda p: (-p.strength, p.output, p.input))
         return cls(kind, tuple(pairs), methods, allowed, slopes, moves, silent and bool(methods), notes)
 

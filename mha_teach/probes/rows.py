@@ -47,6 +47,12 @@ class RowSums:
         return f"<div><p><strong>{escape(first)}</strong></p>{''.join(f'<p>{escape(w)}</p>' for w in rest)}</div>"
 
 
+def _sums_to_one(weights: Tensor, axis: int, tolerance: float) -> bool:
+    """Whether all sums along the axis are 1, or 0 where nothing was left to weigh."""
+    sums = weights.sum(axis)
+    return bool((((sums - 1).abs() <= tolerance) | (weights == 0).all(axis)).all())
+
+
 def row_sums(weights: Float[Tensor, "*batch query key"], tolerance: float | None = None) -> RowSums:
     """``s_i = Σ_j A[…, i, j]``: 1 for a softmax over the keys, 0 for a query that may look at nothing.
 
@@ -72,7 +78,7 @@ def row_sums(weights: Float[Tensor, "*batch query key"], tolerance: float | None
     axis = None
     if count["wrong"] > nan:
         others = [a for a in range(-2, -exact.ndim - 1, -1) if exact.shape[a] > 1]
-        axis = next((a for a in others if bool(((exact.sum(a) - 1).abs() <= tolerance).all())), None)
+        axis = next((a for a in others if _sums_to_one(exact, a, tolerance)), None)
     words = [] if count["wrong"] else [WORDS["right"] if not count["blind"] else WORDS["blind"]]
     words += [WORDS["nan"]] if nan else []
     if finite.numel():

@@ -62,6 +62,10 @@ def scale_law(
     ``c = log w_0 − log w_1``. Several (d_k, num_heads, keys) tell the rules apart, which one size can't: at d_k = 1
     nothing is wrong. Raises ``ValueError`` where the output isn't (1, head, 1, keys). Taught in chapters 02 and 03.
     """
+    if any(min(at) < 1 or at[2] < 2 for at in sizes):
+        raise ValueError(
+            f"sizes holds {sizes}; each is (d_k, num_heads, keys), with 2 keys at least to compare"
+        )
     factors = {}
     for d_k, num_heads, keys in sizes:
         q, k = torch.zeros(1, num_heads, 1, d_k), torch.zeros(1, num_heads, keys, d_k)

@@ -70,16 +70,15 @@ def test_a_broken_module_still_runs_and_keeps_the_shape(fault):
 
 def test_the_patient_is_left_as_it_came():
     torch.manual_seed(0)
-    patient = Patient(15, 3, dropout=0.1).double().train()
+    patient = Patient(15, 3, dropout=0.1).train()
     before = {name: x.clone() for name, x in patient.state_dict().items()}
     state = torch.random.get_rng_state()
-    clinic.examine(patient.float())
+    clinic.examine(patient)
     assert patient.training and patient.dropout == 0.1
     assert torch.equal(torch.random.get_rng_state(), state)
     assert all(x.grad is None for x in patient.parameters())
-    assert all(
-        torch.allclose(x.double(), before[name], atol=1e-3) for name, x in patient.state_dict().items()
-    )
+    assert all(torch.equal(x, before[name]) for name, x in patient.state_dict().items())
+    assert lit(Patient(15, 3).double()) == set()
 
 
 def test_the_patient_equals_torch():
