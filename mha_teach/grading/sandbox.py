@@ -76,6 +76,7 @@ class Sandbox:
         mine, theirs = socket.socketpair()
         options = {
             "root": str(PACKAGE.parent),
+            "preload": ["mha_teach.attention"],  # what many answers build on, loaded once
             "scratch": self._folder or _SCRATCH,
             "scratch_size": self.limits.scratch,
             "memory": self.limits.memory,

@@ -7,6 +7,7 @@ the new process through that socket; ``end`` ends the process and everything tha
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import signal
@@ -47,8 +48,8 @@ def _prepare() -> list[str]:
     import student
     import torch
 
-    from mha_teach import attention  # noqa: F401
-
+    for name in OPTIONS["preload"]:
+        importlib.import_module(name)
     torch.set_num_threads(1)
     _warm(student)
     quiet = types.ModuleType("mha_teach.exercises")
