@@ -19,7 +19,13 @@ def pm(runs: Sequence[float] | Tensor, digits: int = 2) -> str:
 def source(record: dict) -> str:
     """Where a record comes from."""
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-    return "\n".join([record["hardware"], fill(versions, 80), f"{record['date']}, {record['script']}"])
+    return "\n".join(
+        [
+            record["hardware"],
+            fill(versions, 80, break_on_hyphens=False),
+            f"{record['date']}, {record['script']}",
+        ]
+    )
 
 
 def roles(rows: dict[str, dict]) -> str:
@@ -99,7 +105,7 @@ def copying(row: dict) -> str:
     before, (again, first) = (row["without the best previous-token head"][key] for key in ("head", "loss"))
     looks = row["previous"][before[0]][before[1]]
     lines = [
-        fill(row["model"], 80),
+        fill(row["model"], 80, break_on_hyphens=False),
         row["text"],
         f"best of {layers * heads} for induction: {best}",
         f"best for the previous token: {tuple(before)} {looks:.2f}",
