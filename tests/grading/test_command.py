@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import zipfile
 from html.parser import HTMLParser
 
@@ -151,3 +153,19 @@ def test_the_real_notebook_of_a_chapter_is_not_attempted_and_nothing_else(sandbo
     found = grade(sandbox, json.dumps(json.loads(path.read_text())).encode())
     assert {g.status for g in found.values()} == {"not attempted"} and len(found) == 6
     assert not any(g.notes for g in found.values())
+
+
+def test_two_at_a_time_give_the_same_marks(graded, tmp_path):
+    folder, out = graded
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "mha_teach.cli", "grade", folder, "--out", tmp_path / "out"),
+            *("--jobs", "2", "--chapters", "00"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "grades.csv").read_text() == (out / "grades.csv").read_text()
+    assert "7/7" in done.stderr
