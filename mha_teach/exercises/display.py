@@ -33,6 +33,7 @@ def plain(markdown: str) -> str:
         found = re.sub(r"\\(?:text|mathrm|mathbf)\{([^{}]*)\}", r"\1", match[1])
         found = re.sub(r"\\frac\s*(\d)\s*(\d)", r"\1/\2", found)
         found = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)", found)
+        found = re.sub(r"\\[,;:! ]", " ", found)
         found = re.sub(r"\\([a-z]+)", lambda command: _SIGNS.get(command[1], command[1]), found)
         found = re.sub(r"√\{(\w+)\}", r"√\1", found).replace("√{", "√(")
         found = re.sub(r"([_^])\{(\w+)\}", r"\1\2", found).replace("{", "(").replace("}", ")")

@@ -282,3 +282,16 @@ def test_the_wrong_axis_is_named_beside_empty_columns():
 def test_scale_law_needs_two_keys():
     with pytest.raises(ValueError, match="with 2 keys at least to compare"):
         scale_law(F.scaled_dot_product_attention, sizes=((5, 2, 1),))
+
+
+def test_a_row_that_was_not_asked_for_its_gradient_hides_nothing():
+    x = draw(2, 61, 3)
+    leak = causal_leak(lambda x: x + x.roll(-1, 1), x, most=5)
+    assert leak and "only by perturbation" not in str(leak)
+    detached = causal_leak(lambda x: x + x.detach().roll(-1, 1), x, most=61)
+    assert "only by perturbation" in str(detached)
+
+
+def test_a_compiled_attention_is_asked_as_the_attention_itself():
+    module = torch.compile(nn.MultiheadAttention(D, HEADS, batch_first=True), backend="eager")
+    assert not causal_leak(module, draw(B, N, D).float(), attn_mask=~PAST)

@@ -169,6 +169,7 @@ def test_a_detached_output_is_told_so():
 def test_hints_are_read_without_mathematics_set():
     assert plain(r"$\mathrm{Var}(q_i k_i) = (1+m^2)^2 - m^4$.") == "Var(q_i k_i) = (1+m²)² - m⁴."
     assert plain(r"$\partial p_i$, $\frac12 \cdot \sqrt{d_k}$, $\frac{a}{b}$") == "∂p_i, 1/2 · √d_k, (a)/(b)"
+    assert plain(r"$4\,d_{model}\;h = 4$") == "4 d_model h = 4"
     for exercise in exercises.all():
         for hint in exercise.hints:
             assert "$" not in plain(hint) and "\\" not in plain(hint), hint

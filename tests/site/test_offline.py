@@ -44,8 +44,8 @@ def test_pages_open_from_disk(visit, unpacked, path):
     for widget in seen.page.locator(".mha-widget").all():
         before = widget.inner_text()
         widget.locator("input[type=range]:enabled").first.press("ArrowRight")
-        seen.page.wait_for_timeout(300)
-        assert widget.inner_text() != before
+        changed = "([widget, before]) => widget.innerText !== before"
+        seen.page.wait_for_function(changed, arg=[widget.element_handle(), before], timeout=10_000)
     assert seen.complaints == []
 
 

@@ -44,7 +44,7 @@ STRIDES = Exercise(
     ),
     hints=(
         "A contiguous tensor's last stride is 1; every other is the product of all sizes to its right.",
-        "For (b): the strides of `x.view(n, B, h, d_k)` are $(B\\,d,\\; d,\\; d_k,\\; 1)$; `permute` says which index is which.",
+        "For (b): the strides of `x.view(n, B, h, d_k)` are $(B d, d, d_k, 1)$; `permute` says which index is which.",
         "For (c): row 0 holds positions 0 to $h - 1$ of head 0. Where does row 1 begin?",
     ),
     mutants=(
