@@ -208,6 +208,7 @@ def first_tensor(output: object) -> Tensor | None:
 def _asks_for_three(function: Callable, options: dict) -> bool:
     """Whether the call needs (query, key, value), as nn.MultiheadAttention does."""
     try:
+        function = getattr(function, "_orig_mod", function)  # a compiled module hides what it takes
         known = inspect.signature(function.forward if isinstance(function, nn.Module) else function)
     except (TypeError, ValueError):  # a function written in C tells nothing
         return False

@@ -92,7 +92,9 @@ class Leak:
             notes += (NOTES["nothing"],)
         elif silent and kind == "causal":
             notes += (NOTES["silent"],)
-        if len(methods) == 2 and any(p.gradient == 0 for p in pairs):
+        part = any("places were tested" in note for note in notes)  # a row without any gradient was not asked
+        asked = [p for p in pairs if not part or slopes[p.name][p.output].any()]
+        if len(methods) == 2 and any(p.gradient == 0 for p in asked):
             notes += (NOTES["hidden"],)
         if pairs and gradient is not None and all(p.gradient == 0 and p.perturbation <= faint for p in pairs):
             double = faint < torch.finfo(torch.float32).eps
