@@ -104,18 +104,39 @@ def install_chromium() -> None:
     """Debian's Chromium, installed where this user may install; else Trouble with the exact command."""
     if any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
         return
-    command = "apt-get update && apt-get install -y --no-install-recommends chromium"
-    if not shutil.which("apt-get") or getattr(os, "geteuid", lambda: 1)() != 0:
+    if not may_install():
         raise bootstrap.Trouble(
             "The browser tests need Chromium. Install it, then run `make test` again; on Debian: "
             "sudo apt-get install chromium"
         )
-    bootstrap.watched(["sh", "-c", command], "installing chromium")
+    apt("chromium")
+
+
+def install_bubblewrap() -> None:
+    """The sandbox of grading, where this user may install it; without it, the tests that need it say so and are skipped."""
+    if shutil.which("bwrap") or not may_install():
+        return
+    try:
+        apt("bubblewrap")
+    except bootstrap.Trouble as trouble:
+        print(f"going on without bubblewrap: {trouble}")
+
+
+def may_install() -> bool:
+    """Whether this is Debian, or something like it, and this user is its administrator."""
+    return bool(shutil.which("apt-get")) and getattr(os, "geteuid", lambda: 1)() == 0
+
+
+def apt(package: str) -> None:
+    """Install one of Debian's packages."""
+    command = f"apt-get update && apt-get install -y --no-install-recommends {package}"
+    bootstrap.watched(["sh", "-c", command], f"installing {package}")
 
 
 def package_tests() -> Count:
     """Everything in tests/: package, exercises, press, built site in Chromium, widgets, JupyterLab."""
     install_chromium()
+    install_bubblewrap()
     return pytest("pytest", bootstrap.main_environment(), "tests")
 
 

@@ -89,6 +89,19 @@ def test_chromium_is_asked_for_by_its_exact_command(monkeypatch: pytest.MonkeyPa
         stages.install_chromium()
 
 
+def test_bubblewrap_is_no_condition(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setattr(stages.shutil, "which", lambda name: None)
+    stages.install_bubblewrap()
+    monkeypatch.setattr(stages, "may_install", lambda: True)
+
+    def offline(*_: object) -> None:
+        raise stages.bootstrap.Trouble("no network")
+
+    monkeypatch.setattr(stages.bootstrap, "watched", offline)
+    stages.install_bubblewrap()
+    assert capsys.readouterr().out == "going on without bubblewrap: no network\n"
+
+
 def test_old_widgets_are_not_asked_for_their_page_form(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
