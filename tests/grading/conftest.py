@@ -1,24 +1,19 @@
-"""One sandbox for a whole module, and notebooks made from sources."""
+"""One sandbox for a whole session, behind bubblewrap and without."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Callable
 
 import pytest
 import torch
+from submitting import LIMITS, RIGHT, graded, notebook
 
-from mha_teach import exercises
-from mha_teach.grading.judging import ExerciseGrade, grade
-from mha_teach.grading.reading import parse
-from mha_teach.grading.sandbox import Limits, Sandbox, bubblewrap
-from mha_teach.grading.submission import match
+from mha_teach.grading.judging import ExerciseGrade
+from mha_teach.grading.sandbox import Sandbox, bubblewrap
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-LIMITS = Limits(seconds=3.0)
-RIGHT = {id: exercises.get(id).solution for id in ("00-by-hand", "00-mend", "00-probe")}
 
 
 def why_not_wrapped() -> str:
@@ -35,17 +30,6 @@ def why_not_wrapped() -> str:
     except FileNotFoundError:
         return "bubblewrap is not installed"
     return f"bubblewrap does not work here: {probe.stderr.strip() or probe.returncode}"
-
-
-def notebook(sources: list[str] | dict[str, str], **more: object) -> bytes:
-    """A notebook file. A dict gives the answers of exercises by their ids."""
-    if isinstance(sources, dict):
-        sources = [f"# exercise: {id}\n{source}" for id, source in sources.items()]
-    cells = [
-        {"cell_type": "code", "source": s, "metadata": {}, "outputs": [], "execution_count": None}
-        for s in sources
-    ]
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells, **more}).encode()
 
 
 @pytest.fixture(scope="session")
@@ -70,11 +54,6 @@ def wrapped():
 def sandbox(request) -> Sandbox:
     """Both, one after the other."""
     return request.getfixturevalue(request.param)
-
-
-def graded(sandbox: Sandbox, data: bytes, seed: int = 20_011) -> dict[str, ExerciseGrade]:
-    """The grades of one notebook by exercise."""
-    return {found.exercise: found for found in grade(match(parse(data)), sandbox, seed)}
 
 
 @pytest.fixture

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
-from conftest import RIGHT, graded, notebook
+from submitting import RIGHT, graded, notebook
 
 from mha_teach.grading.sandbox import bubblewrap
 
@@ -147,9 +148,10 @@ def test_behind_the_wall_there_is_nothing_to_see(wrapped, tmp_path, monkeypatch)
     monkeypatch.setenv("GRADING_TOKEN", "secret-of-the-teacher")
     secret = tmp_path / "gradebook.db"
     secret.write_text("secret")
+    home = str(next(filter(Path.is_file, Path.home().iterdir()), Path.home() / "nothing"))
     found = _told(
         wrapped,
-        f"found = [os.path.exists(p) for p in ({str(secret)!r}, '/root/.bashrc', '/home', '/etc/passwd', '/proc/1')]",
+        f"found = [os.path.exists(p) for p in ({str(secret)!r}, {home!r}, '/home', '/etc/passwd', '/proc/1')]",
     )
     assert "[False, False, False, False, False]" in found
     assert "secret-of-the-teacher" not in _told(wrapped, "found = dict(os.environ)")

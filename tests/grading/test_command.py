@@ -8,9 +8,11 @@ import subprocess
 import sys
 import zipfile
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
-from conftest import RIGHT, notebook
+import submitting
+from submitting import RIGHT, notebook
 
 from mha_teach.cli import main
 from mha_teach.grading import command, sandbox
@@ -145,12 +147,8 @@ def test_without_bubblewrap_the_warning_says_what_is_missing(tmp_path, monkeypat
 
 
 def test_the_real_notebook_of_a_chapter_is_not_attempted_and_nothing_else(sandbox):
-    from pathlib import Path
-
-    from conftest import graded as grade
-
     path = Path(__file__).parents[2] / "notebooks" / "00_attention.ipynb"
-    found = grade(sandbox, json.dumps(json.loads(path.read_text())).encode())
+    found = submitting.graded(sandbox, json.dumps(json.loads(path.read_text())).encode())
     assert {g.status for g in found.values()} == {"not attempted"} and len(found) == 6
     assert not any(g.notes for g in found.values())
 

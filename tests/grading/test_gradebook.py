@@ -11,7 +11,7 @@ import time
 from typing import Self
 
 import pytest
-from conftest import LIMITS, RIGHT, notebook
+from submitting import LIMITS, RIGHT, notebook
 
 from mha_teach.grading import batch
 from mha_teach.grading.batch import Plan, grade_all, waiting

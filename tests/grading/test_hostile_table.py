@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from conftest import LIMITS, RIGHT, graded, notebook
+from submitting import LIMITS, RIGHT, graded, notebook
 
 SOLUTION = RIGHT["00-mend"]
 OTHERS = ["00-by-hand", "00-probe"]

@@ -8,7 +8,7 @@ import os
 import zipfile
 
 import pytest
-from conftest import RIGHT, notebook
+from submitting import RIGHT, notebook
 
 from mha_teach.grading.batch import Plan, grade_entry
 from mha_teach.grading.collect import collect, who
@@ -217,7 +217,7 @@ def test_zip_files_are_read_without_unpacking(tmp_path):
     class_ = tmp_path / "class"
     class_.mkdir()
     inside = {
-        "work/a.ipynb": GOOD,
+        "inside/a.ipynb": GOOD,
         "../../evil.ipynb": GOOD,
         "/abs.ipynb": GOOD,
         "C:\\x.ipynb": GOOD,
@@ -234,7 +234,7 @@ def test_zip_files_are_read_without_unpacking(tmp_path):
     (class_ / "emil.zip").write_bytes(lying)
     found = {entry.name: entry.data() for entry in collect(class_)}
     told = {name: value.kind for name, value in found.items() if not isinstance(value, bytes)}
-    assert found["anna.zip/work/a.ipynb"] == GOOD
+    assert found["anna.zip/inside/a.ipynb"] == GOOD
     assert told.pop("emil.zip/a.ipynb") in ("bad zip", "can't be opened")
     assert sorted(told.values()) == sorted(
         [*["unsafe name"] * 3, "bad zip", "nothing inside", "zip too large"]

@@ -10,9 +10,9 @@ import time
 
 import pytest
 import torch
-from conftest import LIMITS, RIGHT, graded, notebook
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from submitting import LIMITS, RIGHT, graded, notebook
 
 from mha_teach import exercises
 from mha_teach.exercises import run

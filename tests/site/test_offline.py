@@ -43,7 +43,8 @@ def test_pages_open_from_disk(visit, unpacked, path):
         )
     for widget in seen.page.locator(".mha-widget").all():
         before = widget.inner_text()
-        widget.locator("input[type=range]:enabled").first.press("ArrowRight")
+        slider = widget.locator("input[type=range]:enabled").first
+        slider.press("ArrowLeft" if slider.input_value() == slider.get_attribute("max") else "ArrowRight")
         changed = "([widget, before]) => widget.innerText !== before"
         seen.page.wait_for_function(changed, arg=[widget.element_handle(), before], timeout=10_000)
     assert seen.complaints == []
