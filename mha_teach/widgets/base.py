@@ -163,7 +163,8 @@ class Widget(anywidget.AnyWidget):
         return static.block(self.NAME, {**choices, "limits": self.STATIC}, svg, alt, caption)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in self.choices().items())})"
+        text = f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in self.choices().items())})"
+        return text if len(text) <= 110 else f"{text[:110]}…"  # where ipywidgets 7 cuts it, too
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict, dict] | None:
         shown = super()._repr_mimebundle_(**options)
