@@ -47,6 +47,7 @@ LAW: dict[str, set[str]] = {
     "widgets": {"shapes", "theme", "tasks", "devices", "data", "probes", *CHAPTERS},
     "exercises": {"shapes", *CHAPTERS},
     "grading": {"exercises"},
+    "release": {"exercises"},
     "press": {"exercises", "theme", "widgets"},  # the site carries the palette and the widgets' script
     **{name: {"shapes", *CHAPTERS[:at]} for at, name in enumerate(CHAPTERS)},
 }
