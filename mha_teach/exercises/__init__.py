@@ -18,12 +18,16 @@ How to write one (the folder ``ch00_attention`` has one of each kind):
 - A :class:`Mutant` is a wrong answer that people give: ``edits`` of the solution or a ``source`` in full, the
   ``point`` that must reject it, and the ``words`` that the diagnosis says. Every point needs a mutant that fails
   at this point only, or ``alone=False``. ``variants`` are at least three right answers in other words.
+- ``vary`` gives each student of a class other numbers: ``get("05-count@k7q2m9")`` is the exercise of whoever has the
+  tag ``k7q2m9``, and ``tag(student_id, secret)`` makes such a tag. Write the exercise as a function of its numbers,
+  call it with the book's own, and let ``vary`` call it with others, ``draw.pick(CASES)``, where ``CASES`` lists only what is sound:
+  no two answers and wrong answers alike, no division that leaves a rest. A figure's numbers and a cell's stay as they are.
 - ``tests/exercises`` proves all of that for every exercise; no test needs to be written for a new one.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 
@@ -32,6 +36,7 @@ from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.formula import evaluate
 from mha_teach.exercises.model import Exercise, Mutant
 from mha_teach.exercises.points import Point, expression, value
+from mha_teach.exercises.tags import is_tag, tag
 from mha_teach.exercises.verdict import PointResult, Verdict
 from mha_teach.exercises.wording import say
 
@@ -50,7 +55,9 @@ __all__ = [
     "evaluate",
     "expression",
     "get",
+    "is_tag",
     "same",
+    "tag",
     "value",
 ]
 
@@ -61,13 +68,22 @@ def all() -> list[Exercise]:
 
 
 def get(id: str) -> Exercise:
-    """The exercise with this id; raises ``KeyError`` that names those of the same chapter."""
+    """The exercise with this id, ``"05-count"``, or as one student has it, ``"05-count@k7q2m9"``.
+
+    Raises ``KeyError`` that names the exercises of the same chapter, or says how a tag is written.
+    """
+    id, at, own = id.partition("@")
     near = [exercise for name in _chapters() if name.startswith(f"ch{id[:2]}_") for exercise in _load(name)]
     found = next((exercise for exercise in near if exercise.id == id), None)
     if found is None:
         known = [exercise.id for exercise in near or all()]
         raise KeyError(say("unknown", id=id, known=", ".join(known)))
-    return found
+    if not at:
+        return found
+    try:
+        return _tagged(id, own)
+    except ValueError as error:
+        raise KeyError(str(error)) from None
 
 
 def check(id: str, *answers: object) -> Verdict:
@@ -77,6 +93,11 @@ def check(id: str, *answers: object) -> Verdict:
 
 def _chapters() -> list[str]:
     return sorted({path.stem for path in Path(__file__).parent.glob("ch[0-9][0-9]_*")})
+
+
+@lru_cache(maxsize=2048)
+def _tagged(id: str, own: str) -> Exercise:
+    return get(id).with_tag(own)
 
 
 @cache

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
+from collections.abc import Sequence
+from typing import TypeVar
 
 import torch
 
 from mha_teach.shapes import Tensor
+
+T = TypeVar("T")
 
 
 class Draw:
@@ -19,6 +24,7 @@ class Draw:
     def __init__(self, seed: int, name: str) -> None:
         # torch's generator on the CPU reads 32 bits of its seed and no more; seed 0 leaves the name's as they are
         own = zlib.crc32(name.encode()) ^ (seed * 0x9E3779B1 % 2**32)
+        self._name, self._picks = f"{seed}/{name}", 0
         self.generator = torch.Generator().manual_seed(own)
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -38,3 +44,9 @@ class Draw:
         mask = torch.rand(*shape, generator=self.generator) < share
         mask[..., 0] = True
         return mask
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of ``options``. No version of torch has a say in it: the prompt that shows the number was printed elsewhere."""
+        self._picks += 1
+        digest = hashlib.sha256(f"{self._name}/{self._picks}".encode()).digest()
+        return options[int.from_bytes(digest[:8], "big") % len(options)]

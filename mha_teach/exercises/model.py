@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import linecache
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.points import Point
+from mha_teach.exercises.tags import check_tag
 from mha_teach.exercises.verdict import Verdict
+from mha_teach.exercises.wording import say
 
 Kind = Literal["recall", "derive", "code", "break", "explore"]
 
@@ -39,6 +43,11 @@ class Exercise:
     ``hints`` are three steps, each closer than the last. ``why`` explains the solution.
     ``minutes``, ``difficulty`` (1 to 3) and ``marks`` tell the reader what to expect.
     An ``explore`` exercise has no points and no score.
+
+    ``vary(draw)`` makes the same exercise with other sizes and numbers, for one student: prompt, stub, solution, points,
+    hints, mutants and variants all follow. It draws with ``draw.pick`` alone, from cases that are all sound; what stays
+    alike, so that a class can be counted, is the title, the marks, the names that the cell defines, and the
+    names of points and mutants. Without ``vary`` a tag changes nothing but the inputs that the points draw.
     """
 
     id: str
@@ -57,6 +66,24 @@ class Exercise:
     difficulty: int = 1
     marks: int = 1
     seconds: float = 3.0
+    vary: Callable[[Draw], Exercise] | None = None
+
+    @property
+    def base(self) -> str:
+        """The id without the tag: ``05-count`` of ``05-count@k7q2m9``."""
+        return self.id.partition("@")[0]
+
+    @property
+    def tag(self) -> str:
+        """What makes this exercise one student's: ``k7q2m9`` of ``05-count@k7q2m9``, or nothing."""
+        return self.id.partition("@")[2]
+
+    def with_tag(self, tag: str) -> Exercise:
+        """This exercise as the student with this tag gets it; the tag alone decides, so the same tag gives the same numbers."""
+        id = f"{self.base}@{check_tag(tag)}"
+        if self.tag:
+            raise ValueError(say("tagged", id=self.id, tag=tag, base=self.base))
+        return replace(self.vary(Draw(0, id)) if self.vary else self, id=id, vary=None)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

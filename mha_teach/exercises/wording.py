@@ -37,6 +37,10 @@ WORDING = {
     "answer": "the answer",
     "count": "This check takes {wanted} value(s) from the cell above: {names}. It got {got}.",
     "unknown": "There is no exercise {id!r}. Known here: {known}.",
+    "bad tag": "{tag!r} is no student's tag: a tag has {count} signs out of {signs}, as in 05-count@k7q2m9. "
+    "Copy the first line of the cell from the notebook that you were given.",
+    "tagged": "{id} has a tag already, so it can't take {tag} too. Begin with {base}.",
+    "no student": "A tag is made from a student's id, and this id is empty.",
     "expression": "{text!r} can't be read as a formula: {why}.",
     "name": "the name {name!r} has no meaning here, the names are {known}",
     "no names": "none",
