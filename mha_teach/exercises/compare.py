@@ -133,7 +133,8 @@ def _same_tensor(expected, got, atol, rtol, dtype, name):
     if not wrong.any():
         return None
     gap = torch.where(wrong, (right - left).abs().nan_to_num(nan=torch.inf, posinf=torch.inf), -1.0)
-    index = tuple(int(i) for i in torch.unravel_index(gap.argmax(), gap.shape)) if gap.dim() else ()
+    # numpy's, because torch's own loads sympy at its first use: two seconds for the first wrong answer
+    index = tuple(map(int, np.unravel_index(int(gap.argmax()), gap.shape)))
     if right[index].isnan():
         message = say("nan")
     else:
