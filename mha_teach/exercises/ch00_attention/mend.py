@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from mha_teach.exercises.ch00_attention.common import QKV, qkv
+from mha_teach.exercises.compare import same
 from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.model import Exercise, Mutant
-from mha_teach.exercises.points import Point
+from mha_teach.exercises.points import Point, gradients
 
 
 def _all_keys_ask(draw: Draw) -> tuple:
@@ -74,6 +77,14 @@ def soft_look_up(q, k, v):
             lambda d: qkv(d, d_k=11),
             arguments=QKV,
         ),
+        Point(
+            "it still trains",
+            "The gradients are wrong: does every step use torch's own functions?",
+            lambda d: tuple(x.requires_grad_() for x in qkv(d, d_k=3)),
+            measure=lambda answer, q, k, v: gradients(answer(q, k, v), [q, k, v]),
+            compare=partial(same, parts=("the gradient of q", "the gradient of k", "the gradient of v")),
+            arguments=QKV,
+        ),
     ),
     hints=(
         "Print `weights.sum(0)` and `weights.sum(1)`. Which of the two should be ones?",
@@ -127,6 +138,12 @@ def soft_look_up(q, k, v):
             "another width",
             "It divides by a number that is right for one width only.",
             (("q.shape[1] ** 0.5", "3 ** 0.5"),),
+        ),
+        Mutant(
+            "mended outside of the graph",
+            "it still trains",
+            "Values are right, but the weights are cut out of the graph: queries and keys can't learn.",
+            (("scores.softmax(1)", "scores.detach().softmax(1)"),),
         ),
         Mutant(
             "values in place of keys",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from mha_teach.exercises.ch02_scaling.common import qk
+from mha_teach.exercises.compare import same
 from mha_teach.exercises.model import Exercise, Mutant
-from mha_teach.exercises.points import Point
+from mha_teach.exercises.points import Point, gradients
 
 QK = ("q", "k")
 
@@ -54,6 +57,14 @@ WEIGHTS = Exercise(
             measure=lambda answer, q, k: answer(q, k).sum(-1),
             arguments=QK,
             alone=False,
+        ),
+        Point(
+            "it still trains",
+            "The gradients with respect to the queries and keys are wrong: does every step use torch's own functions?",
+            lambda draw: tuple(x.requires_grad_() for x in qk(draw, 2, d_k=5)),
+            measure=lambda answer, q, k: gradients(answer(q, k), [q, k]),
+            compare=partial(same, parts=("the gradient of q", "the gradient of k")),
+            arguments=QK,
         ),
     ),
     hints=(
@@ -122,6 +133,18 @@ WEIGHTS = Exercise(
             "rows sum to one",
             "Columns sum to one.",
             ((".softmax(-1)", ".softmax(-2)"),),
+        ),
+        Mutant(
+            "detached",
+            "it still trains",
+            "Values are right, but part of the graph is cut: the queries can't learn.",
+            (("scores / q", "scores.detach() / q"),),
+        ),
+        Mutant(
+            "keys taken as data",
+            "it still trains",
+            "`.data` hands the keys on without their graph: the keys can't learn.",
+            (("k.transpose(-2, -1)", "k.data.transpose(-2, -1)"),),
         ),
         Mutant("no softmax", "rows sum to one", "These are scores, not weights.", ((".softmax(-1)", ""),)),
     ),
