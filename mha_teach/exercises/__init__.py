@@ -36,6 +36,7 @@ from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.formula import evaluate
 from mha_teach.exercises.model import Exercise, Mutant
 from mha_teach.exercises.points import Point, expression, value
+from mha_teach.exercises.record import Progress, noted, so_far
 from mha_teach.exercises.tags import is_tag, tag
 from mha_teach.exercises.verdict import PointResult, Verdict
 from mha_teach.exercises.wording import say
@@ -48,6 +49,7 @@ __all__ = [
     "Mutant",
     "Point",
     "PointResult",
+    "Progress",
     "Verdict",
     "all",
     "check",
@@ -56,6 +58,7 @@ __all__ = [
     "expression",
     "get",
     "is_tag",
+    "progress",
     "same",
     "tag",
     "value",
@@ -73,7 +76,7 @@ def get(id: str) -> Exercise:
     Raises ``KeyError`` that names the exercises of the same chapter, or says how a tag is written.
     """
     id, at, own = id.partition("@")
-    near = [exercise for name in _chapters() if name.startswith(f"ch{id[:2]}_") for exercise in _load(name)]
+    near = _near(id)
     found = next((exercise for exercise in near if exercise.id == id), None)
     if found is None:
         known = [exercise.id for exercise in near or all()]
@@ -88,7 +91,16 @@ def get(id: str) -> Exercise:
 
 def check(id: str, *answers: object) -> Verdict:
     """Judge the answer to the exercise ``id``; the last expression of a cell shows the verdict."""
-    return get(id).check(*answers)
+    return noted(get(id).check(*answers), _near(id))
+
+
+def progress(chapter: str | int = "") -> Progress:
+    """How far the reader is in a chapter, ``progress("03")``, or in all; a restarted kernel begins anew."""
+    return so_far(all(), chapter)
+
+
+def _near(id: str) -> list[Exercise]:
+    return [exercise for name in _chapters() if name.startswith(f"ch{id[:2]}_") for exercise in _load(name)]
 
 
 def _chapters() -> list[str]:

@@ -67,6 +67,8 @@ def text(verdict: Verdict) -> str:
     lines += [f"  {note}" for note in verdict.notes]
     if verdict.hint:
         lines.append("  " + say("hint", hint=plain(verdict.hint)))
+    if verdict.progress:
+        lines.append("  " + verdict.progress)
     return "\n".join(lines)
 
 
@@ -94,6 +96,8 @@ def html(verdict: Verdict) -> str:
     parts += [f'<p class="mha-note">{escape(note)}</p>' for note in verdict.notes]
     if verdict.hint:
         parts.append(f'<p class="mha-hint">{_marked_up(say("hint", hint=verdict.hint))}</p>')
+    if verdict.progress:
+        parts.append(f'<p class="mha-note">{escape(verdict.progress)}</p>')
     return f'<div class="mha-verdict mha-{state}">{"".join(parts)}</div>'
 
 

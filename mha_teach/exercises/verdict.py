@@ -29,6 +29,7 @@ class Verdict:
     """The outcome of one check. ``score`` is the share of points passed (by weight), ``None`` if there is none.
 
     ``diagnosis`` is the name of the mutant that the answer behaves like, or ``None``; ``words`` explains it.
+    ``progress`` is the chapter's line, where ``check`` was called in a notebook.
     """
 
     exercise: str
@@ -40,6 +41,7 @@ class Verdict:
     hint: str = ""
     notes: tuple[str, ...] = field(default=())
     seconds: float = 0.0
+    progress: str = ""
 
     def __bool__(self) -> bool:
         return self.status == "right"
