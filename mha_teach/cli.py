@@ -82,6 +82,25 @@ def _parser() -> argparse.ArgumentParser:
         "--no-bubblewrap", action="store_true", help="only limits: for a machine that holds nothing else"
     )
     verb.set_defaults(run=_grade, alone=True)
+
+    verb = verbs.add_parser("release", help="write what a class is handed, and what its teacher keeps")
+    verb.add_argument("out", type=Path, metavar="OUT", help="a new or empty folder")
+    verb.add_argument("--chapters", nargs="+", default=[], metavar="NN", help="e.g. 03 04 (default: all)")
+    verb.add_argument("--no-solutions", action="store_true", help="leave the solutions out")
+    verb.add_argument(
+        "--seed-per-student",
+        type=Path,
+        metavar="ROSTER",
+        help="a table of the class: own numbers for each student",
+    )
+    verb.add_argument(
+        "--format",
+        nargs="+",
+        choices=("class", "nbgrader", "otter"),
+        default=["class"],
+        help="(default: class)",
+    )
+    verb.set_defaults(run=_release, alone=True)
     return parser
 
 
@@ -142,6 +161,31 @@ def _grade(root: Path | None, options: argparse.Namespace) -> None:
     out = options.out or options.folder.resolve().with_name(f"{options.folder.resolve().name}-grades")
     graded = sum(one.status == "graded" for one in everyone)
     print(f"{graded} of {len(everyone)} students graded: see {out / 'overview.html'}")
+
+
+def _release(root: Path | None, options: argparse.Namespace) -> None:
+    from mha_teach.release.command import Order, run
+
+    order = Order(
+        options.chapters, options.format, not options.no_solutions, options.seed_per_student, _published(root)
+    )
+    for line in run(options.out, order):
+        print(line)
+
+
+def _published(root: Path | None) -> str:
+    """What pip installs the package from, where the book here says it; a release needs no book."""
+    from mha_teach.press.problems import PressError
+    from mha_teach.press.project import find_root
+
+    try:
+        root = find_root(root or Path.cwd())
+    except PressError:
+        return ""
+    from mha_teach.press.address import read_address
+
+    address = read_address(root)
+    return address.pip if address else ""
 
 
 if __name__ == "__main__":

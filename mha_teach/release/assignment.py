@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import mha_teach
 from mha_teach import exercises
 from mha_teach.exercises import Exercise
 from mha_teach.release import ReleaseError
+from mha_teach.release.packing import WHEEL
 
 # As the chapters' first lines say them; a test compares the two. A chapter that is missing here is named by its idea.
 TITLES = {
@@ -27,7 +27,6 @@ TITLES = {
     "05_multihead": "The Whole Module",
     "06_specialisation": "Heads That Specialise",
 }
-WHEEL = f"mha_teach-{mha_teach.__version__}-py3-none-any.whl"
 
 Role = Literal["title", "setup", "prompt", "stub", "check", "hints"]
 
