@@ -31,7 +31,7 @@ class PointGrade:
 
 @dataclass(frozen=True)
 class ExerciseGrade:
-    """What came of one exercise. ``marks`` is what it is worth, ``score`` the share of it, ``None`` where nothing is scored."""
+    """What came of one exercise, named by its id without a tag. ``marks`` is what it is worth, ``score`` the share of it, ``None`` where nothing is scored."""
 
     exercise: str
     status: str
@@ -63,7 +63,7 @@ def whole(exercise: Exercise, status: str, message: str = "", notes: Iterable[No
     """The same status for all points of an exercise."""
     points = tuple(PointGrade(point.name, status, point.weight, message) for point in exercise.points)
     return ExerciseGrade(
-        exercise.id, status, 0.0 if points else None, _marks(exercise), points, notes=tuple(notes)
+        exercise.base, status, 0.0 if points else None, _marks(exercise), points, notes=tuple(notes)
     )
 
 
@@ -135,7 +135,7 @@ def _from_verdict(exercise: Exercise, verdict: Verdict, notes: list[Note], time_
         sentence = time_up if status == "timeout" else _sentence(point)
         points.append(PointGrade(point.name, status, point.weight, sentence))
     return ExerciseGrade(
-        exercise.id,
+        exercise.base,
         verdict.status,
         verdict.score,
         _marks(exercise),

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from mha_teach import exercises
 from mha_teach.exercises import Exercise
 from mha_teach.grading.reading import Cell, Note, Notebook, note
+from mha_teach.grading.whose import Tags, of_cell, of_notebook
 
 _ID = re.compile(r"^\s*#+\s*exercise\s*[:：]\s*(\S.*?)\s*$", re.IGNORECASE)
+_CHECK = re.compile(r"""^\s*check\(\s*["']([^"'\n]{1,60})["']""", re.MULTILINE)
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣-_"), "-")
 _LONGEST = 200_000  # characters of one cell
 # Letters that look like Latin ones, as a copied or retyped id may hold them.
@@ -19,7 +21,10 @@ _ALIKE = str.maketrans("асеорхуіѕԁɡһո", "aceopxyisdghn")
 
 @dataclass(frozen=True)
 class Answer:
-    """The cell that answers an exercise, and what is odd about it; ``source`` is ``None`` where there is none."""
+    """The cell that answers an exercise, and what is odd about it; ``source`` is ``None`` where there is none.
+
+    The exercise has the tag with which it is judged, if any.
+    """
 
     exercise: Exercise
     source: str | None
@@ -35,8 +40,12 @@ class Submission:
     notes: list[Note] = field(default_factory=list)
 
 
-def match(notebook: Notebook, chapters: tuple[str, ...] = ()) -> Submission:
-    """The answers in a notebook. ``chapters`` ("00", "01") says which are expected; else those of which a cell is found."""
+def match(notebook: Notebook, chapters: tuple[str, ...] = (), tags: Tags | None = None) -> Submission:
+    """The answers in a notebook. ``chapters`` ("00", "01") says which are expected; else those of which a cell is found.
+
+    ``tags`` is what a roster says of the class; without it a cell is judged with the tag that it carries.
+    """
+    tags = tags or Tags()
     found = Submission(notes=list(notebook.notes))
     cells = [Cell(cell.kind, cell.source[:_LONGEST]) for cell in notebook.cells]
     found.code = [cell.source for cell in cells if cell.kind == "code"]
@@ -45,7 +54,7 @@ def match(notebook: Notebook, chapters: tuple[str, ...] = ()) -> Submission:
     for cell in cells:
         if (given := _id_of(cell)) is None:
             continue
-        if (id := tidy(given)) in every:
+        if (id := tidy(given).partition("@")[0]) in every:
             named.setdefault(id, []).append((cell, given))
         else:
             found.notes.append(note("unknown id", id=given[:60]))
@@ -61,10 +70,14 @@ def match(notebook: Notebook, chapters: tuple[str, ...] = ()) -> Submission:
         )
     elif not there:
         found.notes.append(note("no exercises"))
+    written = [tidy(given) for pairs in named.values() for _, given in pairs]
+    written += [tidy(id) for source in found.code for id in _CHECK.findall(source)]
+    usual, notes = of_notebook([id.partition("@")[2] for id in written if "@" in id], tags)
+    found.notes += notes if there else []
     wanted = set(chapters) or there
     for exercise in every.values():
         if exercise.id[:2] in wanted:
-            found.answers.append(_answer(exercise, named.get(exercise.id, []), cells, named))
+            found.answers.append(_answer(exercise, named.get(exercise.id, []), cells, named, usual, tags))
     return found
 
 
@@ -77,12 +90,14 @@ def _id_of(cell: Cell) -> str | None:
     for line in cell.source.splitlines():
         if line.strip() and not line.lstrip().startswith("%%"):
             found = _ID.match(line)
-            return found[1].split()[0] if found else None
+            return re.sub(r"\s*[@＠]\s*", "@", found[1]).split()[0] if found else None
     return None
 
 
-def _answer(exercise: Exercise, named: list, cells: list[Cell], every: dict) -> Answer:
-    notes = []
+def _answer(
+    exercise: Exercise, named: list, cells: list[Cell], every: dict, usual: str, tags: Tags
+) -> Answer:
+    notes, unnamed = [], not named
     if not named:
         taken = {id(cell) for pairs in every.values() for cell, _ in pairs}
         free = [c for c in cells if id(c) not in taken and c.kind == "code" and _defines(c, exercise)]
@@ -95,8 +110,13 @@ def _answer(exercise: Exercise, named: list, cells: list[Cell], every: dict) -> 
     stub = _body(exercise.stub)
     changed = [pair for pair in named if _body(pair[0].source) not in (stub, "")]
     cell, given = (changed or named)[-1]
-    if given != exercise.id:
-        notes.append(note("odd id", given=given[:60], id=exercise.id))
+    if given != (read := tidy(given)):
+        notes.append(note("odd id", given=given[:60], id=read[:60]))
+    _, at, tag = read.partition("@")
+    tag, told = of_cell(exercise.id, tag if at else None, usual, tags)
+    notes += [] if unnamed else told  # a cell that was found by what it defines has said so
+    if tag:
+        exercise = exercise.with_tag(tag)
     if cell.kind != "code":
         notes.append(note("no code cell", was=cell.kind[:20]))
     return Answer(exercise, cell.source, tuple(notes))

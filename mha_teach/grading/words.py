@@ -32,6 +32,18 @@ WORDS = {
     "several cells": "{count} cells begin with the line # exercise: {id}. The last one that was changed counts.",
     "no code cell": "It is a {was} cell. It was read as code.",
     "unknown id": "There is no exercise {id!r}.",
+    # a student's own numbers
+    "no tags": "No cell carries a student's tag, so everything was judged with the book's numbers, not with those of {student}.",
+    "unknown tags": "The tag {tag}, which its cells carry, belongs to nobody on the roster. They were judged with its numbers.",
+    "owner by tag": "The roster does not know {student}. The cells carry the tag of {owner}, and were judged with those numbers.",
+    "other's notebook": "Its cells carry the tag of {owner}, not that of {student}. They were judged with the numbers of {owner}.",
+    "tag gone": "The id has lost its tag; it was read as {id}@{tag}.",
+    "odd tag": "The tag is written {given!r}; it was read as {tag}.",
+    "no tag": "{given!r} is no tag, and no other cell tells which is meant; it was read as {id}, with the book's numbers. "
+    "Please look at it yourself.",
+    "other's tag": "This cell carries the tag of {owner}. It was judged with the numbers of {owner}.",
+    "unknown tag": "The tag {given} belongs to nobody on the roster; it was read as {tag}.",
+    "two tags": "This cell carries the tag {given}, most others carry {tag}. It was judged with the numbers of {given}.",
     # what happened on the way
     "top level": "The cell's own lines were still running after {seconds:g} s, so they were ended. What they had defined counts.",
     "cell error": "The cell stopped with {error}. What it had defined before counts.",
