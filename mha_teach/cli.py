@@ -77,6 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--out", type=Path, help="where everything is written (default: DIR-grades)")
     verb.add_argument("--chapters", nargs="+", default=[], metavar="NN", help="those expected, e.g. 00 01")
     verb.add_argument("--jobs", type=int, help="how many at a time (default: one a processor, at most 4)")
+    verb.add_argument(
+        "--scheduler", default="", metavar="tcp://HOST:PORT", help="let the workers of a Dask cluster do it"
+    )
     verb.add_argument("--seconds", type=float, default=8.0, help="time for one exercise (default: 8)")
     verb.add_argument(
         "--no-bubblewrap", action="store_true", help="only limits: for a machine that holds nothing else"
@@ -156,7 +159,8 @@ def _grade(root: Path | None, options: argparse.Namespace) -> None:
 
     chapters = tuple(sorted({chapter[:2] for chapter in options.chapters}))
     wrap = False if options.no_bubblewrap else None
-    plan = Plan(chapters, options.jobs or default_jobs(), wrap, Limits(seconds=options.seconds))
+    limits = Limits(seconds=options.seconds)
+    plan = Plan(chapters, options.jobs or default_jobs(), wrap, limits, options.scheduler)
     everyone = run(options.folder, options.out, plan)
     out = options.out or options.folder.resolve().with_name(f"{options.folder.resolve().name}-grades")
     graded = sum(one.status == "graded" for one in everyone)

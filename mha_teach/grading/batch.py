@@ -27,20 +27,32 @@ _sandbox: Sandbox | None = None
 
 @dataclass(frozen=True)
 class Plan:
-    """How a class is graded. ``wrap`` False does without bubblewrap; ``chapters`` are those expected, or all found."""
+    """How a class is graded. ``wrap`` False does without bubblewrap; ``chapters`` are those expected, or all found.
+
+    ``scheduler`` is the address of a Dask scheduler whose workers do the work, ``tcp://HOST:PORT``.
+    """
 
     chapters: tuple[str, ...] = ()
     jobs: int = 1
     wrap: bool | None = None
     limits: Limits = field(default_factory=Limits)
+    scheduler: str = ""
 
 
 def grade_entry(entry: Entry, digest: str, plan: Plan, seed: int, sandbox: Sandbox) -> Attempt:
     """Read and judge one file; whatever it holds, an attempt comes back."""
-    told = {"student": entry.student, "file": entry.name, "digest": digest, "canvas": entry.canvas}
+    return grade_data(told(entry, digest), entry.data(), plan, seed, sandbox)
+
+
+def told(entry: Entry, digest: str) -> dict[str, str]:
+    """Whose file it is, and which: what an attempt says about itself."""
+    return {"student": entry.student, "file": entry.name, "digest": digest, "canvas": entry.canvas}
+
+
+def grade_data(told: dict, data: bytes | Note, plan: Plan, seed: int, sandbox: Sandbox | None) -> Attempt:
+    """Judge the bytes of one file, or say why there are none; that alone needs no sandbox."""
     notes: list[Note] = []
     try:
-        data = entry.data()
         notebook = Notebook(problem=data) if isinstance(data, Note) else parse(data)
         notes = notebook.notes
         if notebook.problem is None:
@@ -72,7 +84,7 @@ def grade_all(
 ) -> tuple[str, ...]:
     """Grade and record; ``step`` is called after each. Returns the names of the protections that are missing."""
     seed = book.seed()
-    if min(plan.jobs, len(work)) <= 1:
+    if min(plan.jobs, len(work)) <= 1 and not plan.scheduler:
         with Sandbox(plan.limits, plan.wrap) as sandbox:
             for entry, digest in work:
                 attempt = grade_entry(entry, digest, plan, seed, sandbox)
@@ -80,7 +92,13 @@ def grade_all(
                 step(attempt)
             return sandbox.missing
     missing: dict[str, None] = {}
-    for attempt, lacking in _spread(work, plan, seed):
+    if plan.scheduler:
+        from mha_teach.grading.cluster import spread  # loads Dask, which takes seconds
+
+        found = spread(work, plan, seed)
+    else:
+        found = _spread(work, plan, seed)
+    for attempt, lacking in found:
         book.record(attempt)
         missing |= dict.fromkeys(lacking)
         step(attempt)

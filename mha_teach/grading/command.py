@@ -28,7 +28,7 @@ def run(folder: Path, out: Path | None, plan: Plan) -> list[Student]:
     out = (out or folder.with_name(f"{folder.name}-grades")).resolve()
     if out == folder or folder in out.parents:
         raise GradeError(f"{out} lies inside the folder that is graded: give another --out")
-    if plan.wrap is None and not bubblewrap():
+    if plan.wrap is None and not plan.scheduler and not bubblewrap():
         warn(("bubblewrap",))
     (out / "feedback").mkdir(parents=True, exist_ok=True)
     with Gradebook(out / "gradebook.db") as book:

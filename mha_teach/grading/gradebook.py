@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -42,6 +42,26 @@ class Attempt:
     canvas: str = ""
     grades: tuple[ExerciseGrade, ...] = ()
     notes: tuple[Note, ...] = field(default=())
+
+
+def to_plain(attempt: Attempt) -> dict:
+    """The attempt as text, numbers, lists and dicts, as JSON has them."""
+    return asdict(attempt)
+
+
+def from_plain(plain: dict) -> Attempt:
+    """What :func:`to_plain` made, after JSON or not. Raises ``TypeError`` or ``KeyError`` for anything else."""
+    grades = [
+        ExerciseGrade(
+            **{
+                **grade,
+                "points": tuple(PointGrade(**point) for point in grade["points"]),
+                "notes": tuple(Note(**n) for n in grade["notes"]),
+            }
+        )
+        for grade in plain["grades"]
+    ]
+    return Attempt(**{**plain, "grades": tuple(grades), "notes": tuple(Note(**n) for n in plain["notes"])})
 
 
 class GradebookError(RuntimeError):
