@@ -16,6 +16,8 @@ OPEN = Exercise(
     "would have told you, and what you would ask of anyone who shows you one.",
     stub='notes = ...  # "..." in your own words\n',
     solution='notes = "The effect of a key is its weight times the length of its value."\n',
+    why="The output is a sum of weights times values, so what a key adds is the product of the two. A heat map shows one factor "
+    "of it: ask for weight times the length of the value, or for how the output changes when the key is closed.",
     hints=(
         "What does the output lose when one value becomes zero?",
         "The loss is weight times value. You may choose the value.",
