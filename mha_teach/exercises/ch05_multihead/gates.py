@@ -17,9 +17,9 @@ GATES = Exercise(
     "worst, and why? Write your finding in a sentence or two.",
     stub='notes = ...  # "..." in your own words\n',
     solution='notes = "The gradient is the slope at gate 1; closing walks all the way to 0, where the slope has changed."\n',
-    why="The loss is a square of the output, and each gate scales one head's part of it, so along one gate the loss is a parabola. "
-    "Its slope at gate 1 foretells the change well only where the parabola bends little. A head with a loud part of its own "
-    "bends it most, and there minus the gradient is furthest from what closing does.",
+    why="The loss is a mean of squares, and a gate scales what one head writes, so along each gate the loss is a parabola. "
+    "The gradient is its slope at 1. Closing the head changes the loss by minus the gradient plus the mean square of what the "
+    "head writes: the loudest head is foretold worst.",
     hints=(
         "`torch.autograd.grad(loss, m.gate)` gives one number for each head. Set `m.gate = None` before you close heads.",
         "If the loss were a straight line in the gate, closing a head would change it by minus the gradient.",
