@@ -13,7 +13,7 @@ from mha_teach.grading.feedback import write_feedback
 from mha_teach.grading.gradebook import Attempt, Gradebook
 from mha_teach.grading.marks import Student, students, write_canvas, write_plain
 from mha_teach.grading.overview import write_overview
-from mha_teach.grading.sandbox import LOST, bubblewrap
+from mha_teach.grading.sandbox import LOST, bubblewrap, needs_linux
 
 
 class GradeError(RuntimeError):
@@ -22,6 +22,8 @@ class GradeError(RuntimeError):
 
 def run(folder: Path, out: Path | None, plan: Plan) -> list[Student]:
     """Grade what is new in ``folder``; everything that is written lies in ``out``. Returns the students."""
+    if not plan.scheduler:  # else other machines do what needs it
+        needs_linux()
     if not folder.is_dir():
         raise GradeError(f"{folder} is no folder: give the folder that holds what the class handed in")
     folder = folder.resolve()

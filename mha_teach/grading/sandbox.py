@@ -47,6 +47,15 @@ class Limits:
     scratch: int = 64 * _MB
 
 
+def needs_linux() -> None:
+    """Raise SandboxError elsewhere: limits, filter and namespaces are the kernel's, and other kernels have none of them."""
+    if sys.platform != "linux":
+        raise SandboxError(
+            "Grading needs Linux, of whose kernel the sandbox is made: on Windows use WSL, on a Mac a virtual machine "
+            "or a container with Linux."
+        )
+
+
 class Sandbox:
     """A warm process from which a fresh one is split off for each exercise; a context manager.
 
@@ -55,8 +64,7 @@ class Sandbox:
     """
 
     def __init__(self, limits: Limits | None = None, wrap: bool | None = None, without: tuple = ()) -> None:
-        if not hasattr(os, "fork"):
-            raise SandboxError("Grading needs Linux or macOS; on Windows use WSL.")
+        needs_linux()
         self.limits = limits or Limits()
         self.wrapped = bubblewrap() if wrap is None else wrap
         self._without = without

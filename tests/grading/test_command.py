@@ -134,6 +134,13 @@ def test_other_chapters_need_another_gradebook(graded, capsys):
     )
 
 
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_elsewhere_than_on_linux_it_says_so_at_once(tmp_path, monkeypatch, capsys, platform):
+    monkeypatch.setattr(sys, "platform", platform)
+    assert main(["grade", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("mha: Grading needs Linux")
+
+
 def test_without_bubblewrap_the_warning_says_what_is_missing(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "bubblewrap", lambda: False)
     monkeypatch.setattr(command, "grade_all", lambda *_: ("bubblewrap",))
