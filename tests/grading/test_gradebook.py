@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import multiprocessing
 import os
 import random
 import signal
@@ -19,7 +20,7 @@ from mha_teach.grading.gradebook import Attempt, Gradebook, GradebookError
 from mha_teach.grading.judging import ExerciseGrade, PointGrade
 from mha_teach.grading.marks import students, write_canvas, write_plain
 from mha_teach.grading.reading import Note
-from mha_teach.grading.sandbox import bubblewrap
+from mha_teach.grading.sandbox import SandboxError, bubblewrap
 
 
 def made(student: str, score: float = 0.5, file: str = "", digest: str = "d", id: str = "00-mend") -> Attempt:
@@ -142,7 +143,9 @@ def in_a_process(folder, path, plan: Plan) -> int:
     return child
 
 
-def test_killed_twenty_times_and_resumed_it_equals_the_undisturbed_one(tmp_path, monkeypatch):
+@pytest.fixture
+def quick(monkeypatch, tmp_path):
+    """Sixty submissions and a judge that takes four milliseconds for each; processes that grade inherit it."""
     folder = tmp_path / "class"
     folder.mkdir()
     for number in range(60):
@@ -152,21 +155,43 @@ def test_killed_twenty_times_and_resumed_it_equals_the_undisturbed_one(tmp_path,
         time.sleep(0.004)
         return made(entry.student, len(entry.student) / 4, entry.name, digest)
 
+    fork = multiprocessing.get_context("fork")
+    monkeypatch.setattr(batch.multiprocessing, "get_context", lambda how: fork)
     monkeypatch.setattr(batch, "grade_entry", grade_entry)
     monkeypatch.setattr(batch, "Sandbox", Quick)
     assert os.waitpid(in_a_process(folder, tmp_path / "whole.db", Plan()), 0)[1] == 0
-    chance, kills = random.Random(11), 0
+    return folder
+
+
+@pytest.mark.parametrize(("jobs", "longest"), [(1, 0.06), (2, 0.2)])
+def test_killed_twenty_times_and_resumed_it_equals_the_undisturbed_one(tmp_path, quick, jobs, longest):
+    chance, kills, plan, halfway = random.Random(11), 0, Plan(jobs=jobs), 0
     while kills < 20:
-        child = in_a_process(folder, tmp_path / "killed.db", Plan())
-        time.sleep(chance.uniform(0, 0.06))
+        child = in_a_process(quick, tmp_path / "killed.db", plan)
+        time.sleep(chance.uniform(0, longest))
         os.kill(child, signal.SIGKILL)
         kills += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         if kills and (tmp_path / "killed.db").exists():
             with Gradebook(tmp_path / "killed.db") as book:
                 assert all(len(attempt.grades[0].points) == 2 for attempt in book.attempts())
+                halfway += 0 < len(book.done()) < 60
                 if len(book.done()) == 60:  # all done: begin again with the next kills
                     (tmp_path / "killed.db").unlink()
-    assert os.waitpid(in_a_process(folder, tmp_path / "killed.db", Plan()), 0)[1] == 0
+    assert halfway
+    assert os.waitpid(in_a_process(quick, tmp_path / "killed.db", plan), 0)[1] == 0
+    assert rows(tmp_path / "killed.db") == rows(tmp_path / "whole.db")
+
+
+def test_a_grading_process_that_is_killed_stops_the_rest_with_one_line_and_loses_nothing(tmp_path, quick):
+    def step(attempt):
+        if attempt.file == "s20.ipynb":
+            os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+
+    with Gradebook(tmp_path / "killed.db") as book:
+        with pytest.raises(SandboxError, match="run the same command again, with fewer --jobs"):
+            grade_all(waiting(quick, book)[0], book, Plan(jobs=2), step)
+        assert 20 < len(book.done()) < 60
+        grade_all(waiting(quick, book)[0], book, Plan(jobs=2), lambda attempt: None)
     assert rows(tmp_path / "killed.db") == rows(tmp_path / "whole.db")
 
 
