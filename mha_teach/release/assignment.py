@@ -6,7 +6,6 @@ dict that its file holds (nbformat 4.5), so that equal exercises give equal byte
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from dataclasses import dataclass, replace
@@ -14,8 +13,7 @@ from typing import Literal
 
 from mha_teach import exercises
 from mha_teach.exercises import Exercise
-from mha_teach.release import ReleaseError
-from mha_teach.release.packing import WHEEL
+from mha_teach.release import ReleaseError, setup
 
 # As the chapters' first lines say them; a test compares the two. A chapter that is missing here is named by its idea.
 TITLES = {
@@ -28,37 +26,7 @@ TITLES = {
     "06_specialisation": "Heads That Specialise",
 }
 
-Role = Literal["title", "setup", "prompt", "stub", "check", "hints"]
-
-_SETUP = """\
-# Setup: installs the course's package only where it is missing.
-try:
-    import mha_teach
-except ImportError:
-    import glob, sys
-
-    colab = "google.colab" in sys.modules
-    found = glob.glob("mha_teach-*.whl") + glob.glob("../mha_teach-*.whl")
-{elsewhere}
-    if not found:
-        raise ImportError("mha_teach is missing: put {wheel} beside this notebook") from None
-    options = "--no-deps" if colab else ""  # Colab's own packages stay as they are
-    %pip install -q {{options}} "{{found[0]}}"
-
-from mha_teach import devices
-from mha_teach.exercises import check
-
-devices.reproducible(0)
-"""
-_UPLOAD = """\
-    if not found and colab:
-        from google.colab import files
-
-        print("Please choose {wheel}, which came with this notebook")
-        found = [name for name in files.upload() if name.endswith(".whl")]"""
-_ADDRESS = """\
-    if not found and colab:
-        found = ["{package}"]"""
+Role = Literal["title", "setup", "prompt", "stub", "check", "hints", "progress"]
 
 
 @dataclass(frozen=True)
@@ -143,11 +111,7 @@ def setup_source(assignment: Assignment, package: str = "") -> str:
 
     ``package`` is what pip can install it from in Colab, if it is published; else Colab asks for the wheel.
     """
-    elsewhere = _ADDRESS.format(package=package) if package else _UPLOAD.format(wheel=WHEEL)
-    own = _statements([exercise.setup for exercise in assignment.exercises])
-    return "\n".join(
-        [_SETUP.format(wheel=WHEEL, elsewhere=elsewhere).rstrip("\n"), *([""] if own else []), *own]
-    )
+    return setup.source([exercise.setup for exercise in assignment.exercises], package)
 
 
 def prompt_cell(exercise: Exercise) -> str:
@@ -183,7 +147,7 @@ def hint_text(exercise: Exercise) -> str:
 
 
 def pieces(assignment: Assignment, package: str = "") -> list[Piece]:
-    """All cells in order: title, setup, then for each exercise prompt, stub, check, hints."""
+    """All cells in order: title, setup, then for each exercise prompt, stub, check, hints; at the end how far one is."""
     slug = assignment.slug
     found = [
         Piece("markdown", "title", title_cell(assignment), f"{slug}-title"),
@@ -198,7 +162,8 @@ def pieces(assignment: Assignment, package: str = "") -> list[Piece]:
         ):
             if source:
                 found.append(Piece(kind, role, source, cell_id(assignment, exercise, role), exercise))
-    return found
+    end = f'progress("{assignment.number}")'
+    return [*found, Piece("code", "progress", end, f"{slug}-progress")]
 
 
 def cell(piece: Piece, **metadata: object) -> dict:
@@ -244,12 +209,3 @@ def _title(slug: str) -> str:
 
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _statements(sources: list[str]) -> list[str]:
-    """The statements of all sources, each once."""
-    found: dict[str, str] = {}
-    for source in sources:
-        for node in ast.parse(source).body:
-            found.setdefault(ast.dump(node), ast.get_source_segment(source, node) or ast.unparse(node))
-    return list(found.values())
