@@ -80,6 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--scheduler", default="", metavar="tcp://HOST:PORT", help="let the workers of a Dask cluster do it"
     )
+    verb.add_argument(
+        "--roster", type=Path, metavar="CSV", help="who is in the class: a column id, and a name"
+    )
     verb.add_argument("--seconds", type=float, default=8.0, help="time for one exercise (default: 8)")
     verb.add_argument(
         "--no-bubblewrap", action="store_true", help="only limits: for a machine that holds nothing else"
@@ -156,11 +159,13 @@ def _grade(root: Path | None, options: argparse.Namespace) -> None:
     from mha_teach.grading.batch import Plan
     from mha_teach.grading.command import default_jobs, run
     from mha_teach.grading.sandbox import Limits
+    from mha_teach.release.roster import read_roster
 
     chapters = tuple(sorted({chapter[:2] for chapter in options.chapters}))
     wrap = False if options.no_bubblewrap else None
     limits = Limits(seconds=options.seconds)
-    plan = Plan(chapters, options.jobs or default_jobs(), wrap, limits, options.scheduler)
+    roster = tuple(read_roster(options.roster)) if options.roster else ()
+    plan = Plan(chapters, options.jobs or default_jobs(), wrap, limits, options.scheduler, roster)
     everyone = run(options.folder, options.out, plan)
     out = options.out or options.folder.resolve().with_name(f"{options.folder.resolve().name}-grades")
     graded = sum(one.status == "graded" for one in everyone)

@@ -21,6 +21,7 @@ from mha_teach.grading.judging import grade, whole
 from mha_teach.grading.reading import Note, Notebook, note, parse
 from mha_teach.grading.sandbox import Limits, Sandbox, SandboxError
 from mha_teach.grading.submission import match
+from mha_teach.grading.whose import Member, tags_of
 
 _sandbox: Sandbox | None = None
 
@@ -29,7 +30,8 @@ _sandbox: Sandbox | None = None
 class Plan:
     """How a class is graded. ``wrap`` False does without bubblewrap; ``chapters`` are those expected, or all found.
 
-    ``scheduler`` is the address of a Dask scheduler whose workers do the work, ``tcp://HOST:PORT``.
+    ``scheduler`` is the address of a Dask scheduler whose workers do the work, ``tcp://HOST:PORT``. ``roster`` tells whose
+    numbers a submission should have.
     """
 
     chapters: tuple[str, ...] = ()
@@ -37,6 +39,7 @@ class Plan:
     wrap: bool | None = None
     limits: Limits = field(default_factory=Limits)
     scheduler: str = ""
+    roster: tuple[Member, ...] = ()
 
 
 def grade_entry(entry: Entry, digest: str, plan: Plan, seed: int, sandbox: Sandbox) -> Attempt:
@@ -56,7 +59,8 @@ def grade_data(told: dict, data: bytes | Note, plan: Plan, seed: int, sandbox: S
         notebook = Notebook(problem=data) if isinstance(data, Note) else parse(data)
         notes = notebook.notes
         if notebook.problem is None:
-            submission = match(notebook, plan.chapters)
+            tags = tags_of(told["student"], plan.roster) if plan.roster else None
+            submission = match(notebook, plan.chapters, tags)
             grades, notes = tuple(grade(submission, sandbox, seed)), submission.notes
             return Attempt(**told, status="graded", grades=grades, notes=tuple(notes))
         problem = notebook.problem

@@ -22,6 +22,7 @@ from distributed.scheduler import KilledWorker
 from mha_teach.grading import seat
 from mha_teach.grading.batch import Plan, grade_data, told
 from mha_teach.grading.gradebook import Attempt, from_plain
+from mha_teach.grading.members import known, plain
 from mha_teach.grading.reading import Note
 from mha_teach.grading.sandbox import LOST
 
@@ -149,8 +150,8 @@ class Run:
         self._tries: dict[tuple, int] = {}
         self._lost: list[str] = []
         self._alone = 0.0  # since when there has been no worker
-        plain = {"chapters": plan.chapters, "limits": asdict(plan.limits), "wrap": plan.wrap, "seed": seed}
-        self._options = json.dumps(plain)
+        options = {"chapters": plan.chapters, "limits": asdict(plan.limits), "wrap": plan.wrap, "seed": seed}
+        self._options = json.dumps(options | {"roster": plain(known(plan.roster))})
 
     def attempts(self, work: list) -> Iterator[tuple[Attempt, tuple[str, ...]]]:
         """Keep every worker busy, with little more on its way than they can take: files may be large."""

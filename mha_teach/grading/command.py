@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -11,7 +12,8 @@ from tqdm import tqdm
 from mha_teach.grading.batch import Plan, grade_all, waiting
 from mha_teach.grading.feedback import write_feedback
 from mha_teach.grading.gradebook import Attempt, Gradebook
-from mha_teach.grading.marks import Student, students, write_canvas, write_plain
+from mha_teach.grading.marks import Student, write_canvas, write_plain
+from mha_teach.grading.members import known, of_class, remembered
 from mha_teach.grading.overview import write_overview
 from mha_teach.grading.sandbox import LOST, bubblewrap, needs_linux
 
@@ -39,6 +41,7 @@ def run(folder: Path, out: Path | None, plan: Plan) -> list[Student]:
             raise GradeError(
                 f"this gradebook is for chapters {before or '(all found)'}: give the same --chapters, or another --out"
             )
+        plan = replace(plan, roster=remembered(book, known(plan.roster)))
         work, number = waiting(folder, book)
         if number == 0:
             raise GradeError(
@@ -58,7 +61,7 @@ def run(folder: Path, out: Path | None, plan: Plan) -> list[Student]:
             warn(tuple(name for name in found if name != "bubblewrap" or plan.wrap is not None))
             missing = tuple(dict.fromkeys((*missing, *found)))
             book.replace("missing", ",".join(missing))
-        everyone = students(book.attempts())
+        everyone = of_class(book.attempts(), plan.roster)
     write_all(out, everyone, missing)
     return everyone
 
@@ -79,7 +82,7 @@ def write_all(out: Path, everyone: list[Student], missing: tuple[str, ...]) -> N
     """The tables and pages, from the gradebook alone."""
     write_plain(out / "grades.csv", everyone)
     write_canvas(out / "canvas.csv", everyone, "Attention")
-    for student in everyone:
+    for student in filter(lambda one: one.attempts, everyone):
         write_feedback(out / "feedback", student)
     write_overview(out / "overview.html", everyone, missing)
 

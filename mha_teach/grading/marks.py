@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,8 @@ class Student:
 
     name: str
     canvas: str = ""
+    id: str = ""  # on the roster, if there is one
+    login: str = ""
     attempts: list[Attempt] = field(default_factory=list)
     grades: dict[str, ExerciseGrade] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
@@ -32,15 +35,17 @@ class Student:
         """ "graded", or what kept every file of this student from being graded."""
         if any(attempt.status == "graded" and attempt.grades for attempt in self.attempts):
             return "graded"
+        if not self.attempts:
+            return "not handed in"
         unread = any(attempt.status == "unreadable" for attempt in self.attempts)
         return "unreadable" if unread else "nothing of this assignment"
 
 
-def students(attempts: list[Attempt]) -> list[Student]:
+def students(attempts: list[Attempt], name: Callable[[Attempt], str] = lambda a: a.student) -> list[Student]:
     """The students, by name; where several files hold an exercise, the best grade counts and a note says so."""
     found: dict[str, Student] = {}
     for attempt in attempts:
-        one = found.setdefault(attempt.student, Student(attempt.student))
+        one = found.setdefault(name(attempt), Student(name(attempt)))
         one.canvas = one.canvas or attempt.canvas
         one.attempts.append(attempt)
         for grade in attempt.grades:
@@ -73,12 +78,18 @@ def possible(everyone: list[Student]) -> dict[str, float]:
 
 def write_plain(path: Path, everyone: list[Student]) -> None:
     """``student, status, total, of``, then for each exercise its marks and its status; never a bare nought."""
-    marks = possible(everyone)
-    head = ["student", "status", "total", "of"]
+    marks, listed = possible(everyone), any(one.id for one in everyone)
+    head = ["student", *(["id"] if listed else []), "status", "total", "of"]
     rows = [[*head, *(part for id in marks for part in (f"{id} ({marks[id]:g})", f"{id} status"))]]
     for one in everyone:
         total = f"{one.total:.4g}" if one.status == "graded" else ""
-        row = [_safe(one.name), one.status, total, f"{sum(marks.values()):g}"]
+        row = [
+            _safe(one.name),
+            *([_safe(one.id)] if listed else []),
+            one.status,
+            total,
+            f"{sum(marks.values()):g}",
+        ]
         for id in marks:
             grade = one.grades.get(id)
             row += [f"{grade.score * grade.marks:.4g}", grade.status] if grade else ["", one.status]
@@ -92,7 +103,9 @@ def write_canvas(path: Path, everyone: list[Student], title: str) -> None:
     rows.append(["    Points Possible", "", "", "", "", f"{sum(possible(everyone).values()):g}"])
     for one in everyone:
         total = f"{one.total:.4g}" if one.status == "graded" else ""
-        rows.append([_safe(one.name), one.canvas, "", "", "", total])
+        rows.append(
+            [_safe(one.name), one.canvas, "", _safe(one.login or ("" if one.canvas else one.id)), "", total]
+        )
     _write(path, rows)
 
 

@@ -25,7 +25,9 @@ def write_overview(
     parts.append(
         tag(
             "p",
-            text(f"{len(everyone)} students, {len(graded)} graded, {sum(marks.values()):g} marks in all."),
+            text(
+                f"{len(everyone)} students, {len(graded)} graded, {_absent(everyone)}{sum(marks.values()):g} marks in all."
+            ),
         )
     )
     parts += [tag("h2", "Exercises"), _exercises(everyone, marks)]
@@ -34,6 +36,11 @@ def write_overview(
     parts += [tag("h2", "To look at"), _odd(everyone)]
     parts += [tag("h2", "Students"), _students(everyone, marks, pages)]
     write(path, "Overview of the class", parts)
+
+
+def _absent(everyone: list[Student]) -> str:
+    number = sum(one.status == "not handed in" for one in everyone)
+    return f"{number} not handed in, " if any(one.id for one in everyone) else ""
 
 
 def _exercises(everyone: list[Student], marks: dict[str, float]) -> str:
@@ -99,7 +106,11 @@ def _odd(everyone: list[Student]) -> str:
 def _students(everyone: list[Student], marks: dict[str, float], pages: str) -> str:
     rows = []
     for one in everyone:
-        link = f'<a href="{pages}/{file_name(one.name)}">{text(one.name)}</a>'
+        link = (
+            f'<a href="{pages}/{file_name(one.name)}">{text(one.name)}</a>'
+            if one.attempts
+            else text(one.name)
+        )
         total = f"{one.total:.4g}" if one.status == "graded" else ""
         statuses = [text(one.grades[id].status) if id in one.grades else "–" for id in marks]
         rows.append([link, text(one.status), total, *statuses])

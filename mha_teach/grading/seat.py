@@ -151,12 +151,14 @@ def main() -> None:
 
     from mha_teach.grading.batch import Plan, grade_data
     from mha_teach.grading.gradebook import to_plain
+    from mha_teach.grading.members import Known
     from mha_teach.grading.sandbox import Limits, Sandbox, SandboxError
 
     torch.set_num_threads(1)
     options = json.loads(sys.argv[1])
     limits = Limits(**options["limits"])
-    plan = Plan(tuple(options["chapters"]), 1, options["wrap"], limits)
+    roster = tuple(Known(**fields) for fields in options["roster"])
+    plan = Plan(tuple(options["chapters"]), 1, options["wrap"], limits, roster=roster)
     sandbox = None
     while True:
         try:

@@ -35,10 +35,15 @@ class Tags:
 
 
 def tags_of(student: str, roster: Iterable[Member]) -> Tags:
-    """The tags of a class, as they matter for what ``student`` (the name of a file or folder) hands in.
+    """The tags of a class, as they matter for what ``student`` (the name of a file or folder) hands in."""
+    roster = list(roster)
+    mine = members_of(student, roster)
+    own = mine[0].tag if len(mine) == 1 else ""
+    return Tags(student, own, {m.tag: m.name or m.id for m in roster})
 
-    A student is found by id, by the name of the file that was released, by the login, or by a name that nobody shares.
-    """
+
+def members_of(student: str, roster: Iterable[Member]) -> list[Member]:
+    """Who may be meant: found by id, by the name of the file that was released, by the login, else by the name."""
     roster = list(roster)
     keys = (
         lambda m: {m.id, m.file, m.login},
@@ -47,8 +52,7 @@ def tags_of(student: str, roster: Iterable[Member]) -> Tags:
     mine: list[Member] = []
     for key in keys:
         mine = mine or [m for m in roster if _plain(student) in {_plain(text) for text in key(m) if text}]
-    own = mine[0].tag if len(mine) == 1 else ""
-    return Tags(student, own, {m.tag: m.name or m.id for m in roster})
+    return mine
 
 
 def of_notebook(found: list[str], tags: Tags) -> tuple[str, list[Note]]:

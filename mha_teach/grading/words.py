@@ -33,6 +33,7 @@ WORDS = {
     "no code cell": "It is a {was} cell. It was read as code.",
     "unknown id": "There is no exercise {id!r}.",
     # a student's own numbers
+    "not on roster": "The roster does not know {student}.",
     "no tags": "No cell carries a student's tag, so everything was judged with the book's numbers, not with those of {student}.",
     "unknown tags": "The tag {tag}, which its cells carry, belongs to nobody on the roster. They were judged with its numbers.",
     "owner by tag": "The roster does not know {student}. The cells carry the tag of {owner}, and were judged with those numbers.",

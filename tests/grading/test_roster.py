@@ -1,0 +1,88 @@
+"""``mha grade --roster``: who handed in nothing, who is unknown, whose numbers."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+from submitting import LIMITS, RIGHT, notebook
+from test_gradebook import Quick, made
+
+from mha_teach import exercises
+from mha_teach.cli import main
+from mha_teach.grading import batch, command
+from mha_teach.grading.batch import Plan, grade_data
+from mha_teach.grading.feedback import file_name
+from mha_teach.grading.members import Known, known
+from mha_teach.grading.sandbox import bubblewrap
+from mha_teach.release.roster import parse_roster
+
+ROSTER = (
+    "id,name,SIS Login ID\na1,Anna Arendt,anna\nb2,Berta Brecht,berta\nc3,Carl Corax,carl\nd4,Carl Corax,cc\n"
+)
+
+
+@pytest.fixture
+def graded(tmp_path, monkeypatch):
+    """A class of four of which two handed in, with two files under different names, and a stranger."""
+    (tmp_path / "class" / "Anna Arendt").mkdir(parents=True)
+    for name in ("anna.ipynb", "Anna Arendt/x.ipynb", "brechtberta_LATE_77_99_00.ipynb", "zeno.ipynb"):
+        (tmp_path / "class" / name).write_bytes(name.encode())
+    (tmp_path / "roster.csv").write_text(ROSTER)
+
+    def grade_entry(entry, digest, plan, seed, sandbox):
+        return made(entry.student, 1.0 if "/" in entry.name else 0.5, entry.name, digest)
+
+    monkeypatch.setattr(batch, "grade_entry", grade_entry)
+    monkeypatch.setattr(batch, "Sandbox", Quick)
+    monkeypatch.setattr(command, "bubblewrap", lambda: True)
+    run = ["grade", str(tmp_path / "class"), "--jobs", "1", "--out", str(tmp_path / "out")]
+    assert main([*run, "--roster", str(tmp_path / "roster.csv")]) == 0
+    return run, tmp_path / "out"
+
+
+def test_tables_hold_the_whole_class_and_name_who_is_unknown(graded):
+    run, out = graded
+    plain = list(csv.reader((out / "grades.csv").open(newline="")))
+    assert [row[:5] for row in plain] == [
+        ["student", "id", "status", "total", "of"],
+        ["Anna Arendt (a1)", "a1", "graded", "3", "3"],
+        ["Berta Brecht (b2)", "b2", "graded", "1.5", "3"],
+        ["Carl Corax (c3)", "c3", "not handed in", "", "3"],
+        ["Carl Corax (d4)", "d4", "not handed in", "", "3"],
+        ["zeno", "", "graded", "1.5", "3"],
+    ]
+    canvas = {row[0]: (row[3], row[5]) for row in csv.reader((out / "canvas.csv").open(newline=""))}
+    assert canvas["Anna Arendt (a1)"] == ("anna", "3") and canvas["Carl Corax (d4)"] == ("cc", "")
+    text = " ".join(re.sub(r"<[^>]+>", " ", (out / "overview.html").read_text()).split())
+    assert "5 students, 3 graded, 2 not handed in" in text
+    assert "The roster does not know zeno." in text and "2 files of this student hold this exercise" in text
+    pages = {path.name for path in (out / "feedback").iterdir()}
+    assert pages == {file_name(name) for name in ("Anna Arendt (a1)", "Berta Brecht (b2)", "zeno")}
+    assert file_name("Carl Corax (c3)") not in (out / "overview.html").read_text()
+
+
+def test_the_gradebook_remembers_the_roster(graded):
+    run, out = graded
+    before = (out / "grades.csv").read_text()
+    assert main(run) == 0
+    assert (out / "grades.csv").read_text() == before
+
+
+def test_a_roster_that_can_not_be_read_is_one_line(tmp_path, capsys):
+    (tmp_path / "roster.csv").write_text("mail\nx\n")
+    assert main(["grade", str(tmp_path), "--roster", str(tmp_path / "roster.csv")]) == 2
+    assert "mha: roster.csv, line 1: no column id, SIS Login ID or student" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sandbox", ["wrapped" if bubblewrap() else "limited"], indirect=True)
+def test_another_students_numbers_are_named(sandbox):
+    roster = known(parse_roster(ROSTER.encode()))
+    assert roster[0] == Known("a1", "Anna Arendt", "anna", "a1", exercises.tag("a1"))
+    data = notebook({f"00-mend@{roster[1].tag}": RIGHT["00-mend"]})
+    told = {"student": "anna", "file": "anna.ipynb", "digest": "d", "canvas": ""}
+    found = grade_data(told, data, Plan(limits=LIMITS, roster=roster), 31, sandbox)
+    grade = next(g for g in found.grades if g.exercise == "00-mend")
+    said = " ".join(n.words for n in (*found.notes, *grade.notes))
+    assert "carry the tag of Berta Brecht, not that of anna" in said and grade.status == "right"
