@@ -20,7 +20,7 @@ from mha_teach.release import ReleaseError
 IDS = ("id", "sis login id", "student")
 NAMES = ("name", "student")
 LARGEST = 8 * 1024**2
-_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+_RESERVED = {"", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 _SHORTENED = re.compile(r"\d[.,]\d+E\+\d+", re.IGNORECASE)  # what a spreadsheet makes of a long number
 
 
@@ -101,14 +101,12 @@ def safe(id: str) -> str:
 
     No name leads out of a folder, is hidden, is one that Windows keeps for itself, or equals that of another id.
     """
-    plain = unicodedata.normalize("NFC", id)
-    name = re.sub(r"[^\w.-]+|\.{2,}", "_", plain).strip("._-")[:60].rstrip("._-")
-    if name == id and name.split(".")[0].casefold() not in _RESERVED:
+    name = re.sub(r"[^\w.-]+|\.{2,}", "_", unicodedata.normalize("NFC", id)).strip("._-")[:40].rstrip("._-")
+    kept = unicodedata.normalize("NFKC", name).split(".")[0].casefold() in _RESERVED
+    if name == id and not kept:
         return name
     digest = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return (
-        f"{name}-{digest}" if name.split(".")[0].casefold() not in _RESERVED | {""} else f"student-{digest}"
-    )
+    return f"student-{digest}" if kept else f"{name}-{digest}"
 
 
 def _decode(data: bytes, name: str) -> str:
