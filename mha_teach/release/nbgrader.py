@@ -109,7 +109,7 @@ def with_solution(exercise: Exercise, begin: str, end: str) -> str:
     return f"{stub_source(exercise)}\n{begin}\n{exercise.solution.strip()}\n{end}"
 
 
-def test_line(exercise: Exercise, point: str, where: str, seed: int) -> str:
+def require_line(exercise: Exercise, point: str, where: str, seed: int) -> str:
     """The line of code that tests one point."""
     return f"require({json.dumps(exercise.id)}, {json.dumps(point)}, {where}, seed={seed})"
 
@@ -122,7 +122,7 @@ def _tests(assignment: Assignment, exercise: Exercise, seed: int) -> list[dict]:
             _HIDE,
             "from mha_teach.release.points import require",
             "",
-            test_line(exercise, name, "globals()", seed),
+            require_line(exercise, name, "globals()", seed),
             _SHOW,
         ]
         piece = Piece("code", "check", "\n".join(lines), ids[name][:64], exercise)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mha_teach.exercises import Exercise
 from mha_teach.release.assignment import Assignment, Piece, cell, cell_id, notebook, pieces, text_of
-from mha_teach.release.nbgrader import slug, test_line, with_solution
+from mha_teach.release.nbgrader import slug, require_line, with_solution
 from mha_teach.release.packing import WHEEL
 from mha_teach.release.points import marks_of_points
 
@@ -109,7 +109,7 @@ def _tests(stem: str, exercise: Exercise, seed: int) -> list[dict]:
             f"def test_{slug(name).replace('-', '_')}(env):",
             "    from mha_teach.release.points import require",
             "",
-            f"    {test_line(exercise, name, 'env', seed)}",
+            f"    {require_line(exercise, name, 'env', seed)}",
         ]
         made.append(cell(Piece("code", "check", "\n".join(lines), f"{stem}-{slug(name)}"[:64], exercise)))
     return made
