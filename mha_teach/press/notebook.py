@@ -47,6 +47,8 @@ class Exercise(Protocol):
     title: str
     kind: str
     minutes: int
+    difficulty: int  # 1 to 3
+    marks: int
     prompt: str
     stub: str
     call: str  # the line of the check cell
@@ -78,19 +80,22 @@ def find_exercise(exercise_id: str) -> Exercise:
 def draft(root: Path, chapter: Chapter, find: Callable[[str], Exercise] = find_exercise) -> Draft:
     """The notebook that ``chapter`` stands for, before it runs. Deterministic in its inputs."""
     address, wheel = read_address(root), wheel_name(root)
-    cells, used = [], []
+    cells, used, after_exercises = [], [], 0
     for cell in _opened(chapter, address, wheel):
         for piece in _pieces(cell):
             marker = MARKER.fullmatch(piece.text) if piece.kind == "markdown" else None
             if marker:
                 used.append(marker["id"])
                 cells += _exercise_cells(chapter, piece, _found(find, chapter, piece, marker["id"]))
+                after_exercises = len(cells)
             elif piece.kind == "markdown":
                 cells.append(
                     Cell("markdown", markdown.for_notebook(piece.text, root), piece.line, piece.metadata)
                 )
             else:
                 cells.append(piece)
+    if used:
+        cells.insert(after_exercises, _solutions(chapter, cells[after_exercises - 1].line))
     cells += _footer(root, chapter, address)
     notebook = v4.new_notebook(metadata={**METADATA, "mha": {"source": chapter.name}})
     notebook.nbformat_minor = 5
@@ -150,14 +155,18 @@ def _exercise_cells(chapter: Chapter, piece: Cell, exercise: Exercise) -> list[C
     head = f"# exercise: {exercise.id}"
     stub = exercise.stub.strip("\n")
     stub = stub if stub.startswith(head) else f"{head}\n{stub}"
-    prompt = (
-        f"### {exercise.title}\n\n*{exercise.kind} · {exercise.minutes} min*\n\n{exercise.prompt.strip()}"
-    )
+    prompt = f"### {exercise.title}\n\n*{facts(exercise)}*\n\n{exercise.prompt.strip()}"
     cells = [Cell("markdown", prompt, piece.line, {}), Cell("code", stub, piece.line, {"tags": ["exercise"]})]
     if exercise.points:
         cells.append(Cell("code", exercise.call, piece.line, {"tags": ["check"]}))
     hints = [hint for hint in exercise.hints if hint.strip()]
     return [*cells, Cell("markdown", _hints(hints), piece.line, {})] if hints else cells
+
+
+def facts(exercise: Exercise) -> str:
+    """What to expect: ``code · difficulty 2 of 3 · 10 min · 3 marks``."""
+    marks = f"{exercise.marks} mark{'' if exercise.marks == 1 else 's'}" if exercise.points else "not marked"
+    return f"{exercise.kind} · difficulty {exercise.difficulty} of 3 · {exercise.minutes} min · {marks}"
 
 
 def must_parse(source: str, name: str, line: int) -> None:
@@ -176,6 +185,16 @@ def _hints(hints: list[str]) -> str:
         body = f"{hints[number - 1].strip()}\n\n{inner}".rstrip("\n")
         inner = f"<details>\n<summary>Hint {number}</summary>\n\n{body}\n\n</details>\n"
     return inner.rstrip("\n")
+
+
+def _solutions(chapter: Chapter, line: int) -> Cell:
+    """Where the answers are, for who asks for them, and how far the reader is."""
+    page = f'<a href="../solutions/{chapter.slug}.html">Solutions to these exercises</a>'
+    text = (
+        f"{page} stand on a page of their own in the built book, with why the tempting wrong answers are wrong. "
+        f'`from mha_teach.exercises import progress` and then `progress("{chapter.slug[:2]}")` say how far you are.'
+    )
+    return Cell("markdown", text, line, {})
 
 
 def _footer(root: Path, chapter: Chapter, address: Address) -> list[Cell]:

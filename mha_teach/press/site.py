@@ -22,7 +22,7 @@ import yaml
 from filelock import FileLock
 
 from mha_teach import theme, widgets
-from mha_teach.press import pages
+from mha_teach.press import pages, solutions
 from mha_teach.press.address import read_address
 from mha_teach.press.problems import PressError
 
@@ -136,7 +136,8 @@ def _build(root: Path) -> Path:
     began, stamp = time.monotonic(), digest(root)
     _check_pages(root)
     stage(root)
-    fresh = _run_jupyter_book(root)
+    with solutions.staged(root) as toc:
+        fresh = _run_jupyter_book(root, toc)
     pages.polish(fresh, read_address(root), root)
     html = root / "_build" / "html"
     shutil.rmtree(html, ignore_errors=True)
@@ -180,11 +181,12 @@ def _build_wheel(root: Path, target: Path) -> None:
         raise SiteError(f"the wheel does not build: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
 
 
-def _run_jupyter_book(root: Path) -> Path:
+def _run_jupyter_book(root: Path, toc: Path) -> Path:
     out = root / "_build" / "next"
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(root)]
-    command += ["--path-output", str(out), "--config", str(_config(root)), "-n", "-W", "--keep-going"]
+    command += ["--path-output", str(out), "--config", str(_config(root)), "--toc", str(toc)]
+    command += ["-n", "-W", "--keep-going"]
     env = {**os.environ, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "COLUMNS": "200"}
     run = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     log: list[str] = []

@@ -27,6 +27,8 @@ class FakeExercise:
     title: str = "A sum"
     kind: str = "code"
     minutes: int = 5
+    difficulty: int = 2
+    marks: int = 3
     prompt: str = "Add $a$ and $b$."
     stub: str = "def add(a, b):\n    ...\n"
     call: str = 'check("03-sum", add)'

@@ -5,8 +5,10 @@ import dataclasses
 import nbformat
 import pytest
 
-from mha_teach.press.notebook import draft
+from mha_teach import exercises
+from mha_teach.press.notebook import draft, facts
 from mha_teach.press.problems import PressError
+from mha_teach.release.assignment import prompt_cell
 
 BODY = """\
 # Idea
@@ -23,6 +25,13 @@ x = 2
 
 After.
 """
+
+
+SOLUTIONS = (
+    '<a href="../solutions/03_idea.html">Solutions to these exercises</a> stand on a page of their own in the built '
+    "book, with why the tempting wrong answers are wrong. `from mha_teach.exercises import progress` and then "
+    '`progress("03")` say how far you are.'
+)
 
 
 @pytest.fixture
@@ -45,6 +54,7 @@ def test_the_order_of_cells(drafted):
         ("code", "# exercise: 03-sum"),
         ("code", 'check("03-sum", add)'),
         ("markdown", "<details>"),
+        ("markdown", SOLUTIONS),
         ("markdown", "After."),
     ]
     assert drafted.exercises == ["03-sum"]
@@ -61,7 +71,7 @@ def test_cells_know_the_source_line(drafted, book):
     told = [source[line - 1] for line in drafted.lines]
     assert told[2:6] == ["First, see [the other](01_other.md#by-hand).", "x = 2", "## Exercises", source[16]]
     assert source[16] == "<!-- exercise: 03-sum -->"
-    assert told[6:] == [source[16]] * 3 + ["After."]
+    assert told[6:] == [source[16]] * 4 + ["After."]
 
 
 def test_hints_nest(drafted):
@@ -79,10 +89,40 @@ def test_hints_nest(drafted):
 def test_an_open_exercise_has_no_check_and_no_hint_is_no_cell(book, find):
     open_exercise = dataclasses.replace(find("03-sum"), points=(), hints=("", "", ""))
     drafted = draft(book.root, book.chapter(BODY), lambda _: open_exercise)
-    assert [cell.source for cell in drafted.notebook.cells][-2:] == [
+    assert [cell.source for cell in drafted.notebook.cells][-3:] == [
         "# exercise: 03-sum\ndef add(a, b):\n    ...",
+        SOLUTIONS,
         "After.",
     ]
+    assert "*code · difficulty 2 of 3 · 5 min · not marked*" in drafted.notebook.cells[-4].source
+
+
+def test_a_prompt_says_what_to_expect(drafted):
+    assert drafted.notebook.cells[5].source.splitlines() == [
+        "### A sum",
+        "",
+        "*code · difficulty 2 of 3 · 5 min · 3 marks*",
+        "",
+        "Add $a$ and $b$.",
+    ]
+
+
+def test_every_exercise_of_the_book_says_the_same_here_and_in_an_assignment():
+    every = exercises.all()
+    for exercise in every:
+        assert f"*{facts(exercise)}*" in prompt_cell(exercise)
+    assert {facts(exercise).split(" · ")[0] for exercise in every} == {
+        "recall",
+        "derive",
+        "code",
+        "break",
+        "explore",
+    }
+
+
+def test_a_chapter_without_exercises_has_no_solutions(book, find):
+    drafted = draft(book.root, book.chapter("# Idea\n\nText.\n"), find)
+    assert not any("solutions/" in cell.source for cell in drafted.notebook.cells)
 
 
 def test_an_unknown_exercise_names_file_and_line(book, find):
