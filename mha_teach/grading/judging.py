@@ -16,6 +16,7 @@ from mha_teach.grading.submission import Answer, Submission
 from mha_teach.grading.words import say
 
 STATUSES = ("passed", "failed", "error", "timeout", "not attempted", "unreadable")
+_STOPPED = {"cell error": "error", "top level": "timeout"}  # why a cell defines nothing, though it was written
 _AS_STATUS = {"not run": "timeout"}  # a point after the one that ran out of time
 
 
@@ -85,8 +86,8 @@ def _grade_one(answer: Answer, code: list[str], sandbox: Sandbox, seed: int) -> 
             return whole(exercise, "error", words, [*notes, note("ended", how=words)])
         # The session keeps the time; the check's own clock must not ring in the middle of a message.
         verdict = judge(replace(exercise, seconds=60 + 4 * sandbox.limits.seconds), answers, seed)
-    if verdict.status == "not attempted" and (stopped := [n for n in notes if n.kind == "cell error"]):
-        return whole(exercise, "error", stopped[0].words, notes)
+    if verdict.status == "not attempted" and (stopped := [n for n in notes if n.kind in _STOPPED]):
+        return whole(exercise, _STOPPED[stopped[0].kind], stopped[0].words, notes)
     return _from_verdict(exercise, verdict, notes, _time_up(sandbox))
 
 

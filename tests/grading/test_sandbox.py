@@ -80,6 +80,12 @@ def test_a_name_that_is_not_defined_is_not_attempted_and_named(sandbox):
     assert mine.status == "not attempted" and [note.kind for note in mine.notes] == ["undefined"]
 
 
+def test_a_cell_that_loops_before_it_defines_anything_ran_out_of_time(sandbox):
+    mine = graded(sandbox, notebook({"00-mend": "while True:\n    pass\n"}))["00-mend"]
+    assert (mine.status, {point.status for point in mine.points}) == ("timeout", {"timeout"})
+    assert "still running" in mine.points[0].message
+
+
 def test_protections_that_are_missing_are_named(limited):
     assert limited.missing[0] == "bubblewrap" and LOST["bubblewrap"] in limited.warning()
 
