@@ -16,7 +16,7 @@ from mha_teach.grading.submission import Answer, Submission
 from mha_teach.grading.words import say
 
 STATUSES = ("passed", "failed", "error", "timeout", "not attempted", "unreadable")
-_STOPPED = {"cell error": "error", "top level": "timeout"}  # why a cell defines nothing, though it was written
+_STOPPED = {"cell error": "error", "top level": "timeout"}  # why a cell that was written defines nothing
 _AS_STATUS = {"not run": "timeout"}  # a point after the one that ran out of time
 
 
