@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mha_teach.exercises import Exercise
 from mha_teach.release.assignment import Assignment, Piece, cell, cell_id, notebook, pieces, text_of
-from mha_teach.release.nbgrader import slug, require_line, with_solution
+from mha_teach.release.nbgrader import require_line, slug, with_solution
 from mha_teach.release.packing import WHEEL
 from mha_teach.release.points import marks_of_points
 

@@ -59,17 +59,14 @@ def requirements() -> list[str]:
 def installed() -> Distribution:
     """The installed package's own description; raises ReleaseError where it is a mere folder on Python's path."""
     try:
-        about = distribution(PACKAGE)
+        about, has = distribution(PACKAGE), mha_teach.__version__
+        fault = f"is installed as {about.version} but runs as {has}" if about.version != has else ""
+        fault = fault or ("" if about.files else "was installed without a list of its files")
     except PackageNotFoundError:
-        about = None
-    if about is None or about.version != mha_teach.__version__ or not about.files:
-        what = (
-            "is not installed"
-            if about is None
-            else f"is installed as {about.version}, not {mha_teach.__version__}"
-        )
+        fault = "is not installed"
+    if fault:
         raise ReleaseError(
-            f"{PACKAGE} {what}, so no wheel can be made: run `make book`, or pip install the package, then try again"
+            f"{PACKAGE} {fault}, so no wheel can be made: run `make book`, or pip install the package, then try again"
         )
     return about
 
