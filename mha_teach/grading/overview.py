@@ -5,10 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from mha_teach import exercises
+from mha_teach.exercises.display import plain
+from mha_teach.grading.chart import STYLE, Bar, chart, legend
 from mha_teach.grading.feedback import file_name
 from mha_teach.grading.marks import Student, possible
 from mha_teach.grading.page import table, tag, text, write
 from mha_teach.grading.sandbox import LOST
+
+STATUSES = ("right", "wrong", "error", "timeout", "not attempted", "unreadable")
+NOT_TRIED = ("not attempted", "unreadable")
+KINDS = {
+    "right": "right",
+    "wrong": "wrong",
+    "error": "error",
+    "timeout": "timeout",
+    **dict.fromkeys(NOT_TRIED, "none"),
+}
+LEGEND = (
+    ("right", "right"),
+    ("wrong", "wrong"),
+    ("error", "stopped with an error"),
+    ("timeout", "out of time"),
+    ("none", "not attempted or unreadable"),
+)
+SHOWN = 12  # bars of one chart
 
 
 def write_overview(
@@ -30,12 +51,12 @@ def write_overview(
             ),
         )
     )
-    parts += [tag("h2", "Exercises"), _exercises(everyone, marks)]
-    parts += [tag("h2", "Where answers fail"), _points(everyone, marks)]
-    parts += [tag("h2", "Misconceptions"), _misconceptions(everyone)]
+    parts += [tag("h2", "Exercises"), *_exercises(everyone, marks)]
+    parts += [tag("h2", "Where answers fail"), *_points(everyone, marks)]
+    parts += [tag("h2", "Misconceptions"), *_misconceptions(everyone)]
     parts += [tag("h2", "To look at"), _odd(everyone)]
     parts += [tag("h2", "Students"), _students(everyone, marks, pages)]
-    write(path, "Overview of the class", parts)
+    write(path, "Overview of the class", parts, STYLE)
 
 
 def _absent(everyone: list[Student]) -> str:
@@ -43,46 +64,71 @@ def _absent(everyone: list[Student]) -> str:
     return f"{number} not handed in, " if any(one.id for one in everyone) else ""
 
 
-def _exercises(everyone: list[Student], marks: dict[str, float]) -> str:
-    rows = []
+def _exercises(everyone: list[Student], marks: dict[str, float]) -> list[str]:
+    rows, bars = [], []
     for id in marks:
         grades = [one.grades[id] for one in everyone if id in one.grades]
         counts = Counter(grade.status for grade in grades)
-        tried = [g for g in grades if g.status not in ("not attempted", "unreadable")]
-        mean = sum(g.score for g in tried) / len(tried) if tried else 0.0
-        columns = ("right", "wrong", "error", "timeout", "not attempted", "unreadable")
-        bar = f'<span class="bar" style="width: {mean * 6:.2f}rem"></span> {mean:.0%}' if tried else "–"
-        rows.append([text(id), *(str(counts[status]) for status in columns), bar])
-    head = (
-        "exercise",
-        "right",
-        "wrong",
-        "error",
-        "timeout",
-        "not attempted",
-        "unreadable",
-        "mean of those who tried",
+        tried = [g for g in grades if g.status not in NOT_TRIED]
+        mean = f"{sum(g.score for g in tried) / len(tried):.0%}" if tried else "–"
+        rows.append([text(id), *(str(counts[status]) for status in STATUSES), mean])
+        parts = Counter({kind: sum(counts[s] for s in STATUSES if KINDS[s] == kind) for kind, _ in LEGEND})
+        bars.append(Bar(_called(id), tuple((kind, parts[kind]) for kind, _ in LEGEND)))
+    if not rows:
+        return [tag("p", "None.")]
+    told = "; ".join(
+        f"{bar.label}: "
+        + ", ".join(f"{n} {name}" for (_, n), (_, name) in zip(bar.parts, LEGEND, strict=True) if n)
+        for bar in bars
     )
-    return table(head, rows, range(1, 7)) if rows else tag("p", "None.")
+    head = ("exercise", *STATUSES, "mean of those who tried")
+    drawn = chart("exercises", "How the answers to each exercise came out", told, bars)
+    return [drawn, legend(LEGEND), table(head, rows, range(1, 8), "Answers by exercise")]
 
 
-def _points(everyone: list[Student], marks: dict[str, float]) -> str:
+def _points(everyone: list[Student], marks: dict[str, float]) -> list[str]:
     counts: Counter = Counter()
     for one in everyone:
         for id in marks:
-            if (grade := one.grades.get(id)) and grade.status not in ("not attempted", "unreadable"):
+            if (grade := one.grades.get(id)) and grade.status not in NOT_TRIED:
                 counts.update((id, p.point, p.status) for p in grade.points if p.status != "passed")
+    if not counts:
+        return [tag("p", "Nowhere.")]
     rows = [[text(id), text(point), text(status), str(n)] for (id, point, status), n in _ordered(counts)]
-    return table(("exercise", "point", "status", "answers"), rows, [3]) if rows else tag("p", "Nowhere.")
+    whole: Counter = Counter()
+    for (id, point, _), n in counts.items():
+        whole[id, point] += n
+    drawn = _most("points", "The points at which most answers fail", whole)
+    head = ("exercise", "point", "status", "answers")
+    return [*drawn, table(head, rows, [3], "Points that were not passed")]
 
 
-def _misconceptions(everyone: list[Student]) -> str:
+def _misconceptions(everyone: list[Student]) -> list[str]:
     counts = Counter(
         (g.exercise, g.diagnosis, g.words) for one in everyone for g in one.grades.values() if g.diagnosis
     )
+    if not counts:
+        return [tag("p", "None was recognised.")]
     rows = [[text(id), text(name), text(words), str(n)] for (id, name, words), n in _ordered(counts)]
     head = ("exercise", "behaves like", "what is wrong with it", "answers")
-    return table(head, rows, [3]) if rows else tag("p", "None was recognised.")
+    drawn = _most("misconceptions", "The misconceptions seen most often", counts)
+    return [*drawn, table(head, rows, [3], "Misconceptions")]
+
+
+def _most(id: str, title: str, counts: Counter) -> list[str]:
+    """The greatest counts as bars; a note where there are more than are drawn."""
+    chosen = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:SHOWN]
+    bars = [Bar(f"{key[0]}: {key[1]}", (("count", n),)) for key, n in chosen]
+    told = "; ".join(f"{bar.label}: {bar.total}" for bar in bars)
+    rest = [tag("p", f"The {SHOWN} greatest; the table holds all.")] if len(counts) > SHOWN else []
+    return [chart(id, title, told, bars), *rest]
+
+
+def _called(id: str) -> str:
+    try:
+        return plain(f"{id} {exercises.get(id).title}")
+    except KeyError:  # a gradebook of another edition
+        return id
 
 
 def _ordered(counts: Counter) -> list[tuple]:
@@ -100,7 +146,7 @@ def _odd(everyone: list[Student]) -> str:
             for n in g.notes
             if n.kind not in ("missing", "check")
         ]
-    return table(("student", "where", "what"), rows) if rows else tag("p", "Nothing.")
+    return table(("student", "where", "what"), rows, name="What was odd") if rows else tag("p", "Nothing.")
 
 
 def _students(everyone: list[Student], marks: dict[str, float], pages: str) -> str:
@@ -114,4 +160,4 @@ def _students(everyone: list[Student], marks: dict[str, float], pages: str) -> s
         total = f"{one.total:.4g}" if one.status == "graded" else ""
         statuses = [text(one.grades[id].status) if id in one.grades else "–" for id in marks]
         rows.append([link, text(one.status), total, *statuses])
-    return table(("student", "status", "marks", *map(text, marks)), rows, [2])
+    return table(("student", "status", "marks", *map(text, marks)), rows, [2], "Students")

@@ -43,7 +43,7 @@ def graded(tmp_path, monkeypatch):
 
 
 def test_tables_hold_the_whole_class_and_name_who_is_unknown(graded):
-    run, out = graded
+    _, out = graded
     plain = list(csv.reader((out / "grades.csv").open(newline="")))
     assert [row[:5] for row in plain] == [
         ["student", "id", "status", "total", "of"],
