@@ -97,8 +97,12 @@ def teacher_readme(
     roster = " --roster roster.csv" if members else ""
     where = {
         "class": [f"  {given}", *([] if members else ["  for-students/           the same, unpacked"])],
-        "nbgrader": ["  nbgrader/               a course for nbgrader"],
-        "otter": ["  otter/                  assignments for otter"],
+        "nbgrader": [
+            "  nbgrader/               a course for nbgrader, with solutions; its README.txt says more"
+        ],
+        "otter": [
+            "  otter/                  assignments for otter, with solutions; its README.txt says more"
+        ],
     }
     own = ["  teacher-only/           this folder; never hand it out"]
     own += [f"    {alike}"] if alike else []

@@ -40,10 +40,8 @@ def run(out: Path, order: Order) -> list[str]:
     forms = [form for form in FORMS if form in order.forms]
     chosen = assignments(order.chapters)
     members = read_roster(order.roster) if order.roster else None
-    if members and set(forms) - {"class"}:
-        raise ReleaseError(
-            "nbgrader and otter hand every student the same notebook: give --seed-per-student with --format class alone"
-        )
+    if set(forms) - {"class"}:
+        _must_suit_tools(order)
     _must_be_free(out)
     package = wheel()
     with _Folder(out) as folder:
@@ -102,6 +100,18 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
     folder.mkdir(parents=True)
     for name, data in files.items():
         (folder / name).write_bytes(data)
+
+
+def _must_suit_tools(order: Order) -> None:
+    if order.roster:
+        raise ReleaseError(
+            "nbgrader and otter hand every student the same notebook: give --seed-per-student with --format class alone"
+        )
+    if not order.solutions:
+        raise ReleaseError(
+            "nbgrader and otter make what students get from the solutions: leave --no-solutions out, and hand out "
+            "only what those tools make"
+        )
 
 
 def _must_be_free(out: Path) -> None:

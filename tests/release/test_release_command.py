@@ -130,6 +130,8 @@ def test_what_can_be_mended_is_one_line(tmp_path, capsys, roster):
     assert "no chapter '77'" in refused(capsys, out, "--chapters", "77")
     every = refused(capsys, out, "--seed-per-student", roster, "--format", "class", "otter")
     assert "give --seed-per-student with --format class alone" in every
+    both = refused(capsys, out, "--no-solutions", "--format", "nbgrader")
+    assert "nbgrader and otter make what students get from the solutions: leave --no-solutions out" in both
     roster.write_text("id\nada\n\nADA\n")
     assert "roster.csv, line 4: ADA is on line 2 already" in refused(
         capsys, out, "--seed-per-student", roster
@@ -208,20 +210,25 @@ def test_a_released_notebook_runs_in_a_kernel(tmp_path, monkeypatch):
 def test_released_answered_handed_in_graded(tmp_path, roster, capsys):
     """Right answers get full marks, a wrong one is named, a stub is not attempted; with each student's own numbers."""
     out, handed, grades = tmp_path / "out", tmp_path / "handed-in", tmp_path / "grades"
+    slip = f"05-inner-width@{BO.tag}"
+    exercise = exercises.get(slip)
     run(out, Order(["05"], roster=roster))
     for one in (ADA, BO):
         top = unpacked(out / "for-students" / f"{one.file}.zip", tmp_path / one.file)
         (handed / one.file).mkdir(parents=True)
-        wrong = {f"05-inner-width@{one.tag}": 'parameters = "4 * d_model**2"'} if one is BO else {}
+        wrong = {slip: exercise.source_of(exercise.mutants[0])} if one is BO else {}
         (handed / one.file / "05_multihead.ipynb").write_bytes(answered(top / "05_multihead.ipynb", wrong))
     (handed / "zoe.ipynb").write_bytes((top / "05_multihead.ipynb").read_bytes())
     arguments = ["--chapters", "05", "--roster", str(roster), "--jobs", "1", "--no-bubblewrap"]
     assert main(["grade", str(handed), "--out", str(grades), *arguments]) == 0
-    rows = {row["student"]: row for row in csv.DictReader((grades / "grades.csv").open(encoding="utf-8"))}
-    ada, bo, zoe = (rows[name] for name in (ADA.name, BO.name, "zoe"))
+    rows = {
+        row["id"] or row["student"]: row
+        for row in csv.DictReader((grades / "grades.csv").open(encoding="utf-8"))
+    }
+    ada, bo, zoe = (rows[name] for name in (ADA.id, BO.id, "zoe"))
     marks = sum(e.marks for e in exercises.all() if e.id.startswith("05") and e.points)
     assert (float(ada["total"]), float(ada["of"])) == (marks, marks)
     assert bo["05-inner-width status"] == "wrong" and float(bo["total"]) < marks
     assert {value for key, value in zoe.items() if key.endswith(" status")} == {"not attempted"}
     assert float(zoe["total"]) == 0
-    assert "the usual four squares" in (grades / "overview.html").read_text(encoding="utf-8")
+    assert exercise.mutants[0].name in (grades / "overview.html").read_text(encoding="utf-8")
