@@ -98,7 +98,8 @@ export function dial({ name, label, values, text = String, put, wide = false }) 
   const show = (value) => {
     if (field.value !== String(value)) field.value = String(value);
     slider.value = String(nearest(value));
-    slider.setAttribute("aria-valuetext", `${label} ${text(value)}`);
+    const said = `${label} ${text(value)}`;
+    if (slider.getAttribute("aria-valuetext") !== said) slider.setAttribute("aria-valuetext", said);
   };
   const range = (next) => { if (next.length === list.length && next.at(-1) === list.at(-1)) return; list = next; slider.max = String(next.length - 1); };
   range(values);
@@ -129,17 +130,21 @@ export function panel({ drawing, words, table, tools = [] }) {
       make("thead", {}, make("tr", {}, ...head.map((c) => make("th", { scope: "col" }, c)))),
       make("tbody", {}, ...rows.map(([first, ...rest]) => make("tr", {}, make("th", { scope: "row" }, first), ...rest.map((c) => make("td", {}, c)))))));
   };
+  const name = () => button.setAttribute("aria-label", `${button.textContent}: ${title.textContent}`);
   button.addEventListener("click", () => {
     box.hidden = !box.hidden;
     button.setAttribute("aria-expanded", String(!box.hidden));
     button.textContent = box.hidden ? words.show_table : words.hide_table;
+    name();
     refresh();
   });
   const say = (heading, text) => {
-    tell(title, heading);
+    if (title.textContent !== heading) {
+      tell(title, heading);
+      box.setAttribute("aria-label", heading);
+      name();
+    }
     tell(note, text);
-    box.setAttribute("aria-label", heading);
-    button.setAttribute("aria-label", `${button.textContent}: ${heading}`);
     refresh();
   };
   return { node, say };

@@ -125,10 +125,10 @@ function astray(id, at, shape, axes, choices, role) {
 }
 const READ = ["batch", "head", "position", "dim"], END = ["batch", "position", "head", "dim"];
 // The labels under which the number at place `at` of step `k` stands wrongly: [] where the code has promised nothing yet.
-export function wrongAt(k, at, { steps, ...choices }) {
-  const { shape, ids } = steps[k], fused = choices.path === "split_interleaved", { batch: B, positions: T, num_heads: h, d_k } = choices;
+export function wrongAt(k, at, state) {
   if (k < 2) return [];
-  return k === 2 ? astray(ids[at], at % count(shape), shape, READ, choices, Math.floor(at / count(shape))) : astray(ids[at], at, [B, T, h, d_k], END, choices, fused ? 2 : 0);
+  const { steps, path, batch: B, positions: T, num_heads: h, d_k } = state, { shape, ids } = steps[k], all = count(shape);
+  return k === 2 ? astray(ids[at], at % all, shape, READ, state, Math.floor(at / all)) : astray(ids[at], at, [B, T, h, d_k], END, state, path === "split_interleaved" ? 2 : 0);
 }
 
 export function compute(choices) {
@@ -166,11 +166,16 @@ export function plan({ shape, ids }, axes, fused, part = () => "") {
   return { width: left(blocks), height: top(bands), cells, captions, columns, pitch };
 }
 
-// Lines of text with each of the pieces [x, y, text] at its place; a text may have two lines.
+// Lines of text with each of the pieces [x, y, text] at its place; a text may have two lines, and may reach over the width.
 export function typed(width, height, pieces) {
-  const lines = Array.from({ length: height }, () => Array(width).fill(" "));
-  for (const [x, y, text] of pieces) text.split("\n").forEach((line, k) => [...line].forEach((letter, i) => { lines[y + k][x + i] = letter; }));
-  return lines.map((line) => line.join("").trimEnd()).join("\n");
+  const wide = pieces.reduce((most, [x, , text]) => Math.max(most, x + text.length), width), letters = new Uint16Array(wide * height).fill(32);
+  for (const [x, y, text] of pieces) {
+    for (let i = 0, at = y * wide + x, line = y; i < text.length; i++) {
+      if (text[i] === "\n") at = ++line * wide + x;
+      else letters[at++] = text.charCodeAt(i);
+    }
+  }
+  return Array.from({ length: height }, (_, y) => String.fromCharCode(...letters.subarray(y * wide, (y + 1) * wide)).trimEnd()).join("\n");
 }
 
 // The words of a state.

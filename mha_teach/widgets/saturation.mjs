@@ -56,8 +56,7 @@ export default {
     const board = desk({ model, el, names: NAMES, problem }), { words, put, root } = board, limits = model.get("limits");
     const number = (name) => (value) => put(name, value);
     const steps = (list, top) => list.filter((v) => v <= top);
-    const ladder = LADDER.flatMap((v) => (v > 1 && v < FULL ? [v, 1.5 * v] : [v])).filter(Number.isInteger);
-    const width = board.place(dial({ name: "d_k", label: words.d_k, values: ladder, put: number("d_k"), wide: true }));
+    const width = board.place(dial({ name: "d_k", label: words.d_k, values: WIDTHS, put: number("d_k"), wide: true }));
     const scale = board.place(picker({ name: "scale", label: words.scale, options: words.scales, put: number("scale") }));
     const rho = board.place(dial({ name: "correlation", label: words.correlation, values: Array.from({ length: 21 }, (_, i) => i / 20), put: number("correlation") }));
     const count = board.place(dial({ name: "n", label: words.n, values: steps([2, 4, 8, 16, 24, 32, 64, 128, 256], limits.n[1]), put: number("n") }));

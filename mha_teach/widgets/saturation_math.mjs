@@ -2,6 +2,8 @@
 
 const FULL = 1024, D_MODEL = 1024, MOST = 32, NAMES = ["d_k", "scale", "correlation", "n", "query", "seed"], DEAD = 0.999;
 const LADDER = Array.from({ length: 11 }, (_, i) => 2 ** i);
+// The widths of the slider: powers of two, and the steps half-way between them.
+const WIDTHS = LADDER.flatMap((v) => (v > 1 && v < FULL ? [v, 1.5 * v] : [v]));
 
 export const scaleOf = (kind, d) => ({ none: 1, sqrt_d_k: 1 / Math.sqrt(d), d_k: 1 / d, sqrt_d_model: 1 / Math.sqrt(D_MODEL) })[kind];
 
@@ -33,6 +35,13 @@ function products(q, e, n, widths) {
   return out;
 }
 
+// The first n rows and columns of a square of `most`.
+function corner(sum, most, n) {
+  const out = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) out.set(sum.subarray(i * most, i * most + n), i * n);
+  return out;
+}
+
 const kept = new Map();
 // The products of `most` rows serve every smaller n: fewer queries are the first ones of more. Four seeds are remembered.
 function dots(seed, n, d) {
@@ -40,12 +49,11 @@ function dots(seed, n, d) {
   if (!kept.has(key)) {
     if (kept.size > 3) kept.delete(kept.keys().next().value);
     const q = normals(seed, 4, most * FULL), e = normals(seed, 5, most * FULL);
-    kept.set(key, { q, e, sums: products(q, e, most, LADDER) });
+    kept.set(key, { q, e, sums: products(q, e, most, WIDTHS) });
   }
   const { q, e, sums } = kept.get(key);
   if (!(d in sums)) Object.assign(sums, products(q, e, most, [d]));
-  const corner = (sum) => Float64Array.from({ length: n * n }, (_, at) => sum[Math.floor(at / n) * most + (at % n)]);
-  return n === most ? sums[d] : sums[d].map(corner);
+  return n === most ? sums[d] : sums[d].map((sum) => corner(sum, most, n));
 }
 export const prepare = (seed, n) => dots(seed, n, 1);
 

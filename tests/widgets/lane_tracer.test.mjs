@@ -88,4 +88,5 @@ test("cells and captions stand apart, and the text has each label at its place",
     assert.ok(made.cells.every(([x, y]) => x + 4 <= made.width && y + 2 <= made.height));
   }
   assert.equal(typed(7, 3, [[0, 0, "ab\ncd"], [4, 1, "e"]]), "ab\ncd  e\n");
+  assert.equal(typed(3, 2, [[2, 0, "over"], [0, 1, "x"]]), "  over\nx");
 });

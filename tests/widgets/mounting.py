@@ -64,6 +64,16 @@ def mounted(watched: Watched, tmp_path: Path, widget: object, theme: str = "ligh
     return watched.page
 
 
+def open_tables(page: object) -> list:
+    """Open every table of numbers; returns their buttons, which have another name from then on."""
+    shut = page.locator("button[aria-expanded=false]").filter(has_text="Show the numbers")
+    buttons = [button for button in shut.element_handles() if button.is_visible()]
+    for button in buttons:
+        button.click()
+        assert button.get_attribute("aria-expanded") == "true"
+    return buttons
+
+
 def on_strict_model(page: object, kind: type, script: str = STRICT, **changes: object) -> object:
     """The view of ``kind`` in the page's ``main``, on a model that throws on an unknown trait."""
     state = {**kind.CHOICES, "words": static.words(kind.NAME), "limits": kind.STATIC}

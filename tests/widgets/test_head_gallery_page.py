@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mounting import Watched, on_strict_model, told, write_page
+from mounting import Watched, on_strict_model, open_tables, told, write_page
 
 from mha_teach.widgets import HeadGallery, head_gallery
 
@@ -157,8 +157,7 @@ def test_fewer_heads_of_another_model_draw_the_choice_in(page: object) -> None:
 
 
 def test_every_map_has_its_numbers_behind_a_button(page: object) -> None:
-    for button in page.get_by_role("button", name="Show the numbers").all():
-        button.click()
+    open_tables(page)
     tables = page.locator(".mha-table table").all()
     assert [table.locator("tbody tr").count() for table in tables] == [72, 14, 0]
     page.get_by_role("button", name="Close this head").click()

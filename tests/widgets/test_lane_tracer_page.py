@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from mounting import Watched, bare, on_strict_model, told, write_page
+from mounting import Watched, bare, on_strict_model, open_tables, told, write_page
 from mounting import mounted as on_page
 
 from mha_teach.widgets import LaneTracer
@@ -49,9 +49,7 @@ def test_the_view_asks_only_for_traits_that_exist_and_cleans_up(watched: Watched
     paths = page.locator("select[name=path]")
     for at in range(paths.locator("option").count()):
         paths.select_option(index=at)
-        for button in page.get_by_role("button", name="Show the numbers").all():
-            button.click()
-            assert button.get_attribute("aria-expanded") == "true"
+        for button in open_tables(page):
             button.click()
     colours = page.locator("select[name=colour]")
     for at in range(colours.locator("option").count()):
@@ -258,8 +256,7 @@ def test_a_lucky_size_is_told_and_dragging_leaves_it(watched: Watched, tmp_path:
 
 def test_tables_hold_every_number_and_every_reading(watched: Watched, tmp_path: Path) -> None:
     page = mounted(watched, tmp_path, path="split_by_view")
-    for button in page.get_by_role("button", name="Show the numbers").all():
-        button.click()
+    open_tables(page)
     readings, numbers = page.locator(".mha-table table").all()
     assert readings.locator("tbody tr").count() == 2 * 2 * 3
     assert numbers.locator("tbody tr").count() == 24
@@ -278,8 +275,7 @@ def test_nothing_is_cut_off_at_any_width_with_tables_open(
 ) -> None:
     watched.page.set_viewport_size({"width": width, "height": 700})
     page = mounted(watched, tmp_path, path=path)
-    for button in page.get_by_role("button", name="Show the numbers").all():
-        button.click()
+    open_tables(page)
     wide = page.evaluate("""[...document.querySelectorAll('.mha-view *:not(.mha-table *):not(.mha-cells *)')].filter(
         (e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80))""")
     assert wide == []
@@ -303,8 +299,7 @@ def test_axe_finds_nothing_serious(watched: Watched, tmp_path: Path, theme: str)
     page = mounted(watched, tmp_path, theme, path="split_interleaved")
     page.locator("input[name=d_k]").fill("0")
     page.keyboard.press("Enter")
-    for button in page.get_by_role("button", name="Show the numbers").all():
-        button.click()
+    open_tables(page)
     found = Axe().run(page).response["violations"]
     assert [
         (v["id"], v["nodes"][0]["html"][:120]) for v in found if v["impact"] in ("serious", "critical")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mounting import Watched, bare, drawn_before_it_is_shown, on_strict_model, told, write_page
+from mounting import Watched, bare, drawn_before_it_is_shown, on_strict_model, open_tables, told, write_page
 from mounting import mounted as on_page
 
 from mha_teach.widgets import MaskComposer
@@ -39,9 +39,7 @@ def test_the_view_asks_only_for_traits_that_exist_and_cleans_up(watched: Watched
             field.select_option(index=at)
     page.locator("input[name=causal]").uncheck()
     page.locator(".mha-draw").press("Space")
-    for button in page.get_by_role("button", name="Show the numbers").all():
-        button.click()
-        assert button.get_attribute("aria-expanded") == "true"
+    open_tables(page)
     assert page.locator("main .mha-table table").count() == 2
     assert {name for name, _ in page.evaluate("probe.log")} == {*MaskComposer.CHOICES}
     assert page.evaluate("probe.listening()") == 3
@@ -219,8 +217,7 @@ def test_every_placement_and_type_shows_what_it_does(watched: Watched, tmp_path:
 def test_nothing_is_cut_off_and_rows_meet_their_sums(watched: Watched, tmp_path: Path, width: int) -> None:
     page = mounted(watched, tmp_path, n=12, padding=3, side="left", placement="added")
     page.set_viewport_size({"width": width, "height": 700})
-    for button in page.get_by_role("button", name="Show the numbers").all():
-        button.click()
+    open_tables(page)
     wide = page.evaluate("""[...document.querySelectorAll('.mha-view *:not(.mha-table *):not(.mha-code *)')].filter(
         (e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80))""")
     assert wide == []
@@ -241,8 +238,7 @@ def test_axe_finds_nothing_serious(watched: Watched, tmp_path: Path, theme: str)
     page = mounted(watched, tmp_path, theme, n=9, padding=2, side="left")
     page.locator("input[name=n]").fill("99")
     page.keyboard.press("Enter")
-    for button in page.get_by_role("button", name="Show the numbers").all():
-        button.click()
+    open_tables(page)
     found = Axe().run(page).response["violations"]
     assert [
         (v["id"], v["nodes"][0]["html"][:120]) for v in found if v["impact"] in ("serious", "critical")
