@@ -12,24 +12,25 @@ from pathlib import Path
 import yaml
 
 from mha_teach.press.address import Address
+from mha_teach.press.teaching import exercise_list
 
 ICON_SCRIPT = re.compile(r'\s*<script src="[^"]*fontawesome[^"]*"></script>')
 COLAB_DOOR = re.compile(r"<!--colab-->(.*?)<!--/colab-->", re.DOTALL)
 # A paragraph that is emphasis from end to end: below a cell it is a caption. A style sheet can't see the text around an element.
 CAPTION = re.compile(r"<p>(<em>(?:(?!</?em>|</p>).)*</em></p>)", re.DOTALL)
-CHAPTER_LIST = re.compile(r"(?<=<!--chapters-->).*?(?=<!--/chapters-->)", re.DOTALL)
+LISTED = re.compile(r"<!--(chapters|exercises)-->.*?<!--/\1-->", re.DOTALL)  # what the press fills in
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 PROMISE = re.compile(r"^\*([^*].*?)\*(?: ·|$)", re.MULTILINE)  # the byline's first words
 
 
 def polish(html: Path, address: Address, root: Path) -> None:
     """Edit every page of a built site in place, and drop files that no page asks for."""
-    listed = chapter_list(root)
+    listed = {"chapters": chapter_list(root), "exercises": exercise_list(root)}
 
     def touch(text: str) -> str:
         # The theme draws its icons twice, by style sheet and by a script of 1.5 MB; the style sheet is enough.
         text = ICON_SCRIPT.sub("", text)
-        text = CHAPTER_LIST.sub(lambda found: listed or found[0], text)
+        text = LISTED.sub(lambda found: listed[found[1]] or found[0], text)
         text = CAPTION.sub(r'<p class="mha-caption">\1', text)
         return COLAB_DOOR.sub(lambda found: colab_door(address) or found[1], text)
 
