@@ -89,6 +89,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     verb.set_defaults(run=_grade, alone=True)
 
+    verb = verbs.add_parser(
+        "repair", help="restore ids, check cells and format of what was handed in, in a new place"
+    )
+    verb.add_argument("place", type=Path, metavar="DIR_OR_FILE", help="as for grade, or a single notebook")
+    verb.add_argument("--out", type=Path, help="where it is written (default: beside it, -repaired)")
+    verb.add_argument("--chapters", nargs="+", default=[], metavar="NN", help="those expected, e.g. 00 01")
+    verb.set_defaults(run=_repair, alone=True)
+
     verb = verbs.add_parser("release", help="write what a class is handed, and what its teacher keeps")
     verb.add_argument("out", type=Path, metavar="OUT", help="a new or empty folder")
     verb.add_argument("--chapters", nargs="+", default=[], metavar="NN", help="e.g. 03 04 (default: all)")
@@ -153,6 +161,16 @@ def _offline(root: Path, options: argparse.Namespace) -> None:
     from mha_teach.press.offline import make_offline
 
     make_offline(root)
+
+
+def _repair(root: Path | None, options: argparse.Namespace) -> None:
+    from mha_teach.grading.repair_all import run
+
+    found = run(options.place, options.out, tuple(sorted({chapter[:2] for chapter in options.chapters})))
+    left = sum(bool(one.left) for one in found)
+    print(
+        f"{sum(one.kind == 'mended' for one in found)} of {len(found)} notebooks mended; {left} need a look at"
+    )
 
 
 def _grade(root: Path | None, options: argparse.Namespace) -> None:

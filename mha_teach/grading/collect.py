@@ -66,6 +66,11 @@ def collect(folder: Path) -> list[Entry]:
     return found
 
 
+def one(path: Path) -> Entry:
+    """A single file, whoever's it is."""
+    return Entry(who(path.stem)[0], _shown(path.name), path=path)
+
+
 def who(stem: str) -> tuple[str, str]:
     """The student whom a file name names, and the number that Canvas gives, if the name is one of its own."""
     canvas = _CANVAS.match(stem)
