@@ -64,7 +64,7 @@ Exercises on attention
 
 On your own computer (Python 3.11 or newer). Open a terminal in this folder:
 
-  python -m venv .venv
+  python3 -m venv .venv              (Windows: py -m venv .venv)
   source .venv/bin/activate          (Windows: .venv\\Scripts\\activate)
   pip install -r requirements.txt
   jupyter lab
@@ -121,7 +121,7 @@ Grading: put what comes back into one folder, say handed-in: a folder or a zip f
   mha grade handed-in --chapters {chapters}{roster}
 
 The package that students install holds the solutions in its code, because the checks in the notebook compare with them.
-Those checks are help. Marks come from mha grade, which draws other inputs and hands none of its own code to the answers.
+Those checks are help. Marks come from mha grade, which draws other inputs and keeps its judge out of reach of the answers.
 """
 
 
