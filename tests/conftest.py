@@ -58,3 +58,12 @@ def chromium() -> Iterator[object]:
         browser = player.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Print what a test recorded as its ``summary``: prints of tests that run in several processes are not seen."""
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, text in getattr(report, "user_properties", ()):
+                if name == "summary" and report.when == "call":
+                    terminalreporter.write_line(text)

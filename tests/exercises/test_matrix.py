@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import time
 from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
+from shared import CHANCE, SHARED
 
 from mha_teach import exercises
 from mha_teach.exercises import judge
@@ -74,16 +77,95 @@ def test_variants_are_right(exercise):
         assert verdict.status == "right", f"variant {index}\n{verdict}"
 
 
+def rejections(exercise: exercises.Exercise) -> dict[str, frozenset[str]]:
+    """For each wrong answer, the points that it fails."""
+    found = {}
+    for mutant in exercise.mutants:
+        points = verdict_on(exercise.id, mutant.name).points
+        found[mutant.name] = frozenset(point.name for point in points if point.status != "passed")
+    return found
+
+
+def complaints(exercise: exercises.Exercise, shared: dict[str, str]) -> list[str]:
+    """What the points' proof lacks; ``shared`` names the points that need no mutant of their own, with the reason."""
+    failed = rejections(exercise)
+    alone = {name for names in failed.values() if len(names) == 1 for name in names}
+    rows: dict[frozenset[str], str] = {}
+    found = []
+    for point in exercise.points:
+        by = frozenset(mutant for mutant, names in failed.items() if point.name in names)
+        if not by:
+            found.append(f"{point.name!r} rejects nothing")
+        if by in rows:
+            found.append(f"{point.name!r} rejects what {rows[by]!r} rejects, no more and no less")
+        rows[by] = point.name
+        if point.alone and point.name not in alone:
+            found.append(f"no mutant fails only at {point.name!r}")
+        if point.alone == (point.name in shared):
+            found.append(f"{point.name!r}: alone={point.alone}, and tests/exercises/shared.py says otherwise")
+        if not point.alone and point.name in alone and shared.get(point.name) != CHANCE:
+            found.append(f"{point.name!r} does reject a mutant alone: take alone=False out")
+    if unknown := set(shared) - {point.name for point in exercise.points}:
+        found.append(f"shared.py names points that don't exist: {sorted(unknown)}")
+    return found
+
+
 @each
 def test_each_point_has_a_mutant_that_it_alone_rejects(exercise):
-    alone = set()
-    for mutant in exercise.mutants:
-        verdict = verdict_on(exercise.id, mutant.name)
-        failed = [point.name for point in verdict.points if point.status != "passed"]
-        if len(failed) == 1:
-            alone.add(failed[0])
-    wanted = {point.name for point in exercise.points if point.alone}
-    assert wanted <= alone, f"no mutant fails only at {sorted(wanted - alone)}"
+    assert complaints(exercise, SHARED.get(exercise.id, {})) == []
+
+
+def test_the_proof_of_points_can_fail():
+    exercise = exercises.get("00-mend")
+    shared = SHARED[exercise.id]
+    first, *others = exercise.points
+    assert any("shared.py says otherwise" in one for one in complaints(exercise, {}))
+    assert any("don't exist" in one for one in complaints(exercise, {**shared, "gone": ""}))
+    strict = dataclasses.replace(exercise, points=(dataclasses.replace(first, alone=True), *others))
+    assert any("no mutant fails only at" in one for one in complaints(strict, shared))
+    last = exercise.points[-1]
+    lax = dataclasses.replace(
+        exercise, points=(*exercise.points[:-1], dataclasses.replace(last, alone=False))
+    )
+    assert any("take alone=False out" in one for one in complaints(lax, {**shared, last.name: ""}))
+    twice = dataclasses.replace(first, name="twice")
+    assert any(
+        "rejects nothing" in one for one in complaints(dataclasses.replace(exercise, points=(twice,)), {})
+    )
+
+
+def test_only_known_exercises_share_points():
+    assert set(SHARED) <= {exercise.id for exercise in JUDGED}
+
+
+@each
+def test_every_point_can_reject_alone(exercise, monkeypatch):
+    """A right answer that goes wrong at one point is rejected there and nowhere else: no point accepts everything."""
+    observe, spoiled = judge._observe, ""
+
+    def spoil(point, answer, *rest):
+        outcome = observe(point, answer, *rest)
+        return dataclasses.replace(outcome, value=other(outcome.value)) if point.name == spoiled else outcome
+
+    given = answers(exercise, exercise.solution, "solution")
+    assert exercise.check(*given).status == "right"  # and its values are remembered as those to compare with
+    monkeypatch.setattr(judge, "_observe", spoil)
+    monkeypatch.setattr(judge, "_diagnose", lambda *_: None)
+    for point in exercise.points:
+        spoiled = point.name
+        failed = [found.name for found in exercise.check(*given).points if found.status != "passed"]
+        assert failed == [point.name]
+
+
+def other(value: object) -> object:
+    """A value of the same form that is not the same."""
+    if isinstance(value, dict):
+        return {key: other(one) for key, one in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(other, value))
+    if isinstance(value, torch.Tensor):
+        return ~value if value.dtype == torch.bool else value + 1
+    return f"not {value}" if isinstance(value, str) else not value if isinstance(value, bool) else value + 1
 
 
 @each
@@ -93,9 +175,24 @@ def test_an_exercise_is_complete(exercise):
     assert len({point.name for point in exercise.points}) == len(exercise.points)
     assert len({mutant.name for mutant in exercise.mutants}) == len(exercise.mutants)
     assert {mutant.point for mutant in exercise.mutants} <= {point.name for point in exercise.points}
+    assert exercise.difficulty in (1, 2, 3) and exercise.minutes > 0 and exercise.marks > 0
+    assert exercise.why.strip(), "the solutions page says why"
     if exercise.kind in ("code", "break"):
-        builds_attention = exercise.names[0].startswith("attend")
+        softmax = exercise.kind == "code" and "softmax(" in exercise.solution
+        builds_attention = softmax and exercise.id != "02-gradients"  # whose softmax is only differentiated
         assert len(exercise.mutants) >= (12 if builds_attention else 6)
+
+
+def test_there_are_exercises_of_every_kind_in_every_chapter():
+    assert len(ALL) >= 32 and {exercise.kind for exercise in ALL} == {
+        "recall",
+        "derive",
+        "code",
+        "break",
+        "explore",
+    }
+    for name in exercises._chapters():
+        assert len(exercises._load(name)) >= 4
 
 
 @each
@@ -110,12 +207,13 @@ def test_a_check_takes_less_than_a_second(exercise):
     assert min(seconds) < 1.0
 
 
-def test_the_whole_matrix(capsys):
+def test_the_whole_matrix(record_property):
+    """The rate is printed at the end of the run, by tests/conftest.py."""
     rejected = [not verdict_on(exercise.id, mutant.name) for exercise, mutant in pairs()]
-    with capsys.disabled():
-        rate = sum(rejected) / len(rejected)
-        print(f"\n{len(ALL)} exercises, {len(rejected)} wrong answers, {rate:.0%} rejected")
-    assert all(rejected)
+    rate = sum(rejected) / len(rejected)
+    counted = f"{sum(rejected)} of {len(rejected)} wrong answers rejected ({rate:.1%})"
+    record_property("summary", f"{len(JUDGED)} exercises with a score: {counted}")
+    assert rate == 1.0
 
 
 def test_ids_are_unique_and_begin_with_their_chapter():

@@ -118,7 +118,6 @@ def sound(weights, mask):
                     "the verdict on columns of 1",
                 ),
             ),
-            alone=False,
         ),
         Point("idle query", "A query that may look somewhere has no weights at all here.", _spoiled(_idle)),
         Point("closed keys", "A closed key has a weight here.", _spoiled(_closed_gets_weight), alone=False),

@@ -76,7 +76,6 @@ def role_confusion(weights, targets):
             inputs=lambda draw: _rows(draw, 2, 5, [3, 0, 3, 3]),
             measure=_number,
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "faint rows",
@@ -87,7 +86,6 @@ def role_confusion(weights, targets):
             ),
             measure=_number,
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "an idle head",
@@ -98,7 +96,6 @@ def role_confusion(weights, targets):
             ),
             measure=_number,
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "nobody looks",
@@ -109,7 +106,6 @@ def role_confusion(weights, targets):
             ),
             measure=_number,
             arguments=_NAMES,
-            alone=False,
         ),
     ),
     hints=(

@@ -128,7 +128,6 @@ SLICES = Exercise(
             inputs=lambda draw: _layer(draw, 5, 3, 7, 2, 3),
             measure=_part(0),
             arguments=_ARGS,
-            alone=False,
         ),
         Point(
             "two widths",
@@ -136,7 +135,6 @@ SLICES = Exercise(
             inputs=lambda draw: _layer(draw, 2, 3, 5, 11, 3, width=17),
             measure=_part(1),
             arguments=_ARGS,
-            alone=False,
         ),
         Point(
             "it still trains",
@@ -147,7 +145,6 @@ SLICES = Exercise(
                 same, parts=("the gradient to w_q", "the gradient to w_k", "the gradient to w_v")
             ),
             arguments=_ARGS,
-            alone=False,
         ),
     ),
     hints=(
@@ -258,6 +255,12 @@ def look_up(x, memory, w_q, w_k, w_v):
             "weights",
             "The weights that it returns are the last head's, repeated.",
             (("torch.stack(rows)  ", "weights.expand(len(w_q), -1, -1)  "),),
+        ),
+        Mutant(
+            "heads counted by division",
+            "a width that does not divide",
+            "It counts the heads as d_model divided by a head's share of it. Count the matrices instead.",
+            (("range(len(w_q))", "range(x.shape[-1] // (x.shape[-1] // len(w_q)))"),),
         ),
     ),
     variants=(

@@ -78,7 +78,6 @@ def unmix(mixture):
             inputs=lambda draw: _mix(draw, [(3, 0), (1, 1), (2, 4), (4, 4), (0, 3)], 5),
             measure=lambda answer, mixture: _values(answer(mixture), mixture),
             arguments=("mixture",),
-            alone=False,
         ),
     ),
     hints=(

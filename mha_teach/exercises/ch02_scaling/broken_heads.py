@@ -94,7 +94,6 @@ BROKEN = Exercise(
             measure=_trained,
             compare=partial(same, parts=("the gradient to w_q", "the gradient to w_k")),
             arguments=_HEADS,
-            alone=False,
         ),
     ),
     hints=(

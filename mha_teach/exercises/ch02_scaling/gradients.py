@@ -83,7 +83,6 @@ GRADIENTS = Exercise(
             measure=_both,
             compare=partial(same, parts=_GIVEN),
             arguments=_FOUR,
-            alone=False,
         ),
     ),
     hints=(

@@ -48,7 +48,6 @@ WEIGHTS = Exercise(
             "Leading axes are carried along; d_k is the last axis of q.",
             lambda draw: qk(draw, 2, 3, d_k=11),
             arguments=QK,
-            alone=False,
         ),
         Point(
             "rows sum to one",
@@ -147,6 +146,12 @@ WEIGHTS = Exercise(
             (("k.transpose(-2, -1)", "k.data.transpose(-2, -1)"),),
         ),
         Mutant("no softmax", "rows sum to one", "These are scores, not weights.", ((".softmax(-1)", ""),)),
+        Mutant(
+            "the root of 3",
+            "another width",
+            "It divides by a number that is right for one width only.",
+            (("q.shape[-1] ** 0.5", "3**0.5"),),
+        ),
     ),
     variants=(
         """\

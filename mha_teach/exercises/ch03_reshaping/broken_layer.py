@@ -84,7 +84,6 @@ BROKEN = Exercise(
             "Here h · d_k is more than d_model. The width of a head follows from the columns of w_qkv.",
             lambda draw: _given(draw, heads=5, d_k=3),
             arguments=_FOUR,
-            alone=False,
         ),
         Point(
             "one sample",
@@ -176,6 +175,12 @@ BROKEN = Exercise(
             "it still trains",
             "The numbers are right, but no gradient leaves the layer.",
             (("reshape(batch, n, -1) @ w_o", "reshape(batch, n, -1).detach() @ w_o.detach()"),),
+        ),
+        Mutant(
+            "scale from d_model",
+            "a wider inside",
+            "It scales by d_model divided by the heads. The width of a head is that of its queries.",
+            (("q.shape[-1] ** 0.5", "(d_model // num_heads) ** 0.5"),),
         ),
     ),
     variants=(

@@ -142,6 +142,12 @@ FUSED = Exercise(
                 ),
             ),
         ),
+        Mutant(
+            "two rows a head",
+            "wide heads",
+            "It takes two rows for a head, whatever d_k is. d_k follows from the rows and the number of heads.",
+            (("(num_heads, 3, -1)", "(-1, 3, 2)"),),
+        ),
     ),
     variants=(
         """\

@@ -68,7 +68,12 @@ DECODER_MASK = Exercise(
         ),
         _point("cache and filler", "Both at once, and each sample has its own filler.", [6, 5, 4], 3, 7),
         _point(
-            "a single new token", "One new token sees every real place, itself included.", [5, 2, 4], 1, 5
+            "a single new token",
+            "One new token sees every real place, itself included.",
+            [5, 2, 4],
+            1,
+            5,
+            True,
         ),
     ),
     hints=(
@@ -149,6 +154,17 @@ def decoder_mask(lengths, query, key):
             "all new, no filler",
             "0.0 and 1.0 would be added to scores and mask nothing. Return booleans.",
             (("[:, None, :])[:, None]", "[:, None, :])[:, None].float()"),),
+        ),
+        Mutant(
+            "a short cut for one token",
+            "a single new token",
+            "One new token has no future, so it needs no causal mask. But filler is still there.",
+            (
+                (
+                    "    place = ",
+                    "    if query == 1:\n        return torch.ones(len(lengths), 1, 1, key, dtype=torch.bool)\n    place = ",
+                ),
+            ),
         ),
     ),
     variants=(

@@ -79,9 +79,7 @@ MASKED_SOFTMAX = Exercise(
             _shared,
             arguments=_ARGUMENTS,
         ),
-        Point(
-            "a blind row", "A row without visible keys gets zeros.", _blind, arguments=_ARGUMENTS, alone=False
-        ),
+        Point("a blind row", "A row without visible keys gets zeros.", _blind, arguments=_ARGUMENTS),
         Point(
             "the gradient of a blind row",
             "No NaN may flow back, and nothing at all from a blind row.",

@@ -113,6 +113,7 @@ IGNORED = Exercise(
             "What is handed over comes from the value, by the last third.",
             _inputs("aab"),
             _tied,
+            alone=True,
         ),
         _point(
             "another length",

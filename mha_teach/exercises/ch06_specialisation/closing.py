@@ -172,6 +172,12 @@ CLOSING = Exercise(
             "All heads still speak.",
             (("    heads = heads * open.view(num_heads, 1, 1)\n", ""),),
         ),
+        Mutant(
+            "always the first",
+            "another",
+            "It closes head 0, whichever is asked for.",
+            (("!= closed", "!= 0"),),
+        ),
     ),
     variants=(
         """\

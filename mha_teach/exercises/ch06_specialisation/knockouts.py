@@ -71,7 +71,7 @@ def knockouts(score, num_heads):
             "heads that cover",
             "What two heads do both is lost only when both are closed, so no single row may show it.",
             lambda draw: _given(draw, 3, 2, 0.7),
-            **_POINT,
+            **{**_POINT, "alone": True},
         ),
     ),
     hints=(
@@ -147,6 +147,12 @@ def knockouts(score, num_heads):
         rows.append(none - score(gate))
     return torch.stack(rows)
 """,
+        ),
+        Mutant(
+            "two heads, always",
+            "many heads",
+            "It closes two heads, however many there are.",
+            (("range(num_heads)", "range(2)"),),
         ),
     ),
     variants=(
