@@ -118,9 +118,10 @@ def _must_be_free(out: Path) -> None:
     """Nothing is ever overwritten: ``out`` is new or empty."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise ReleaseError(f"{out} is no folder: give the name of a new one")
-    if out.is_dir() and any(out.iterdir()):
+    there = next(out.iterdir(), None) if out.is_dir() else None
+    if there:
         raise ReleaseError(
-            f"{out} is not empty, and nothing is overwritten: delete it, or give another folder"
+            f"{out} is not empty (it holds {there.name}), and nothing is overwritten: delete it, or give another folder"
         )
 
 

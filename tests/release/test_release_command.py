@@ -118,7 +118,9 @@ def test_nothing_is_overwritten(tmp_path, capsys):
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine").touch()
-    assert "out is not empty, and nothing is overwritten: delete it, or give another" in refused(capsys, out)
+    assert "out is not empty (it holds mine), and nothing is overwritten: delete it, or give" in refused(
+        capsys, out
+    )
     assert [path.name for path in out.iterdir()] == ["mine"]
     assert "is no folder: give the name of a new one" in refused(capsys, out / "mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
