@@ -22,6 +22,14 @@ def _rows(draw: Draw, heads: int, keys: int, targets: list[int]) -> tuple:
     return draw.normal(heads, keys, dtype=torch.float64).mul(2).softmax(-1), torch.tensor(targets)
 
 
+def _two_servers(draw: Draw) -> tuple:
+    """Three heads of which two serve: shares of one row sum to 1, and would hide what is taken from where."""
+    weights, targets = _rows(draw, 3, 7, [5, 2])
+    while len(weights[:, targets].argmax(0).unique()) < 2:
+        weights, targets = _rows(draw, 3, 7, [5, 2])
+    return weights, targets
+
+
 CONFUSION = Exercise(
     id="01-confusion",
     title="Role confusion",
@@ -53,7 +61,7 @@ def role_confusion(weights, targets):
         Point(
             "three heads, two roles",
             "Take, for every role, the head that looks at it most, and only that head.",
-            inputs=lambda draw: _rows(draw, 3, 7, [5, 2]),
+            inputs=_two_servers,
             measure=_number,
             arguments=_NAMES,
             alone=False,
