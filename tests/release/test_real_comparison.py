@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ sys.path.insert(0, str(Path(__file__).with_name("real")))
 import handed_in
 from run_nbgrader import fill
 
-(ONE,) = assignments(["03"])
+(WHOLE,) = assignments(["03"])
+ONE = replace(WHOLE, exercises=WHOLE.exercises[:2])  # all that a comparison needs, and quick to judge
 
 
 @pytest.fixture(scope="module")
@@ -77,19 +79,11 @@ def test_one_changed_score_is_found(ours):
     assert "ours 2.0000, theirs 1.9900; points that differ: none" in line
 
 
-def test_two_points_that_change_places_are_found(ours):
+def test_other_points_for_the_same_marks_are_found(ours):
     results = as_otter(ours)
-    k = next(k for k, row in enumerate(ours) if len(set(row["03-strides"]["points"].values())) == 2)
-    results[k]["03-strides"]["passed"].reverse()
-    results[k]["03-strides"]["passed"].append(results[k]["03-strides"]["passed"].pop(0))
-    found = handed_in.differences(ours, handed_in.from_otter(ONE, results))
-    assert found == [] or "points that differ: " in found[0]
-    results = as_otter(ours)
-    results[k]["03-strides"]["passed"] = [not one for one in results[k]["03-strides"]["passed"]]
-    assert (
-        "points that differ: merged, swapped, late"
-        in handed_in.differences(ours, handed_in.from_otter(ONE, results))[0]
-    )
+    results[0]["03-strides"]["passed"][1] = False
+    (line,) = handed_in.differences(ours, handed_in.from_otter(ONE, results))
+    assert line.endswith("ours 2.0000, theirs 2.0000; points that differ: swapped")
 
 
 def test_a_lost_submission_or_exercise_is_found(ours):
