@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mha_teach.grading.gradebook import Attempt
@@ -44,7 +44,7 @@ class Student:
 def students(attempts: list[Attempt], name: Callable[[Attempt], str] = lambda a: a.student) -> list[Student]:
     """The students, by name; where several files hold an exercise, the best grade counts and a note says so."""
     found: dict[str, Student] = {}
-    for attempt in attempts:
+    for attempt in _without_tags(attempts):
         one = found.setdefault(name(attempt), Student(name(attempt)))
         one.canvas = one.canvas or attempt.canvas
         one.attempts.append(attempt)
@@ -59,6 +59,14 @@ def students(attempts: list[Attempt], name: Callable[[Attempt], str] = lambda a:
                 one.notes.append(Note("several files", f"{id}: {say('several files', count=len(holding))}"))
         one.grades = dict(sorted(one.grades.items()))
     return list(found.values())
+
+
+def _without_tags(attempts: list[Attempt]) -> list[Attempt]:
+    """The attempts; where no notebook carries a tag, the class got none, and the notes that one is missing go."""
+    kinds = [{note.kind for note in attempt.notes} for attempt in attempts if attempt.status == "graded"]
+    if not all(kind & {"no tags", "another assignment", "no exercises"} for kind in kinds):
+        return attempts
+    return [replace(a, notes=tuple(note for note in a.notes if note.kind != "no tags")) for a in attempts]
 
 
 def _there(grade: ExerciseGrade, id: str) -> bool:

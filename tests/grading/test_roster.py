@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 
 import pytest
 from submitting import LIMITS, RIGHT, notebook
@@ -14,7 +15,9 @@ from mha_teach.cli import main
 from mha_teach.grading import batch, command
 from mha_teach.grading.batch import Plan, grade_data
 from mha_teach.grading.feedback import file_name
+from mha_teach.grading.marks import students
 from mha_teach.grading.members import Known, known
+from mha_teach.grading.reading import Note
 from mha_teach.grading.sandbox import bubblewrap
 from mha_teach.release.roster import parse_roster
 
@@ -86,3 +89,16 @@ def test_another_students_numbers_are_named(sandbox):
     grade = next(g for g in found.grades if g.exercise == "00-mend")
     said = " ".join(n.words for n in (*found.notes, *grade.notes))
     assert "carry the tag of Berta Brecht, not that of anna" in said and grade.status == "right"
+
+
+def test_a_class_without_tags_misses_none_and_one_student_does():
+    def handed_in(student, *kinds):
+        return replace(made(student, 1.0, student, student), notes=tuple(Note(kind, kind) for kind in kinds))
+
+    def told(*attempts):
+        return {one.name: [n.kind for a in one.attempts for n in a.notes] for one in students(list(attempts))}
+
+    a, b, c = handed_in("a", "no tags", "large"), handed_in("b", "no tags"), handed_in("c")
+    other = handed_in("o", "another assignment")
+    assert told(a, b, other) == {"a": ["large"], "b": [], "o": ["another assignment"]}
+    assert told(a, b, c) == {"a": ["no tags", "large"], "b": ["no tags"], "c": []}
