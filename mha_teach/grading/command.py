@@ -7,14 +7,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from tqdm import tqdm
-
 from mha_teach.grading.batch import Plan, grade_all, waiting
 from mha_teach.grading.feedback import write_feedback
-from mha_teach.grading.gradebook import Attempt, Gradebook
+from mha_teach.grading.gradebook import Gradebook
 from mha_teach.grading.marks import Student, write_canvas, write_plain
 from mha_teach.grading.members import known, of_class, remembered
 from mha_teach.grading.overview import write_overview
+from mha_teach.grading.progress import Bar
 from mha_teach.grading.sandbox import LOST, bubblewrap, needs_linux
 
 
@@ -51,13 +50,8 @@ def run(folder: Path, out: Path | None, plan: Plan) -> list[Student]:
             print(f"{number - len(work)} of {number} files are in the gradebook already", file=sys.stderr)
         missing = tuple(filter(None, book.setting("missing", "").split(",")))
         if work:
-            with tqdm(total=len(work), unit="file", desc="grading", file=sys.stderr) as bar:
-
-                def step(attempt: Attempt) -> None:
-                    bar.set_postfix_str(attempt.student[:20], refresh=False)
-                    bar.update()
-
-                found = grade_all(work, book, plan, step)
+            with Bar(len(work)) as bar:
+                found = grade_all(work, book, plan, lambda attempt: bar.step(attempt.student))
             warn(tuple(name for name in found if name != "bubblewrap" or plan.wrap is not None))
             missing = tuple(dict.fromkeys((*missing, *found)))
             book.replace("missing", ",".join(missing))
