@@ -26,6 +26,7 @@ from run_nbgrader import fill
 
 from mha_teach.release import nbgrader, otter
 from mha_teach.release.assignment import Assignment, assignments
+from mha_teach.release.packing import WHEEL, wheel
 
 HERE = Path(__file__).parent
 TOOLS = {
@@ -54,6 +55,7 @@ def graded(tool: str, assignment: Assignment, python: Path, work: Path) -> Findi
     write, key, read = TOOLS[tool]
     folder = work / f"{tool}-{assignment.slug}"
     folder.mkdir()
+    (folder / WHEEL).write_bytes(wheel())  # as ``mha release`` does
     write(assignment, folder, handed_in.SEED)
     handed_in.order(assignment, folder)
     run([python, HERE / f"run_{tool}.py", folder])

@@ -55,6 +55,7 @@ def _kernel(python: Path) -> str:
     folder = home / "kernels" / "elsewhere"
     folder.mkdir(parents=True, exist_ok=True)
     argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    about = {"argv": argv, "display_name": "elsewhere", "language": "python"}
+    quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}  # a debugger that nobody uses warns at every start
+    about = {"argv": argv, "display_name": "elsewhere", "language": "python", "env": quiet}
     (folder / "kernel.json").write_text(json.dumps(about), encoding="utf-8")
     return "elsewhere"
