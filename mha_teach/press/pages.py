@@ -12,20 +12,27 @@ from pathlib import Path
 import yaml
 
 from mha_teach.press.address import Address
+from mha_teach.press.classroom_figures import classroom_figures
 from mha_teach.press.teaching import exercise_list
 
 ICON_SCRIPT = re.compile(r'\s*<script src="[^"]*fontawesome[^"]*"></script>')
 COLAB_DOOR = re.compile(r"<!--colab-->(.*?)<!--/colab-->", re.DOTALL)
 # A paragraph that is emphasis from end to end: below a cell it is a caption. A style sheet can't see the text around an element.
 CAPTION = re.compile(r"<p>(<em>(?:(?!</?em>|</p>).)*</em></p>)", re.DOTALL)
-LISTED = re.compile(r"<!--(chapters|exercises)-->.*?<!--/\1-->", re.DOTALL)  # what the press fills in
+LISTED = re.compile(
+    r"<!--(chapters|exercises|classroom)-->.*?<!--/\1-->", re.DOTALL
+)  # what the press fills in
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 PROMISE = re.compile(r"^\*([^*].*?)\*(?: ·|$)", re.MULTILINE)  # the byline's first words
 
 
 def polish(html: Path, address: Address, root: Path) -> None:
     """Edit every page of a built site in place, and drop files that no page asks for."""
-    listed = {"chapters": chapter_list(root), "exercises": exercise_list(root)}
+    listed = {
+        "chapters": chapter_list(root),
+        "exercises": exercise_list(root),
+        "classroom": classroom_figures(root),
+    }
 
     def touch(text: str) -> str:
         # The theme draws its icons twice, by style sheet and by a script of 1.5 MB; the style sheet is enough.

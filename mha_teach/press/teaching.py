@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from mha_teach import exercises
+from mha_teach.exercises import all as every_exercise
 
 KINDS = {"break": "break and mend"}
 READING = re.compile(r" · (\d+) minutes")  # in the byline of a chapter's notebook
@@ -20,7 +20,7 @@ READING = re.compile(r" · (\d+) minutes")  # in the byline of a chapter's noteb
 def exercise_list(root: Path) -> str:
     """One unfolding table a chapter: exercise, kind, difficulty, minutes, marks, whether it can draw numbers."""
     titles = chapter_titles(root)
-    every = exercises.all()
+    every = every_exercise()
     parts = [_total(every)]
     for number, group in groupby(every, key=lambda exercise: exercise.id[:2]):
         if name := next((name for name in titles if name.split("/")[-1].startswith(f"{number}_")), None):

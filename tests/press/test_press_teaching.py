@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 
 from mha_teach import exercises
 from mha_teach.cli import _parser
-from mha_teach.press import pages, teaching
+from mha_teach.press import classroom_figures, pages, teaching
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "book" / "instructors.md").read_text(encoding="utf-8")
@@ -72,7 +73,7 @@ def test_every_exercise_is_listed_as_the_package_has_it():
 def test_the_list_follows_the_package(monkeypatch):
     first, *others = exercises.all()
     changed = replace(first, title="A < B", marks=17, minutes=97)
-    monkeypatch.setattr(exercises, "all", lambda: [changed, *others])
+    monkeypatch.setattr(teaching, "every_exercise", lambda: [changed, *others])
     html = teaching.exercise_list(ROOT)
     assert rows(html)[first.id][3:5] == ["97", "17"]
     assert "A &lt; B" in html
@@ -81,10 +82,79 @@ def test_the_list_follows_the_package(monkeypatch):
 
 
 def test_the_page_holds_the_places_that_are_filled_and_no_copy():
-    assert {found[1] for found in pages.LISTED.finditer(PAGE)} >= {"exercises"}
+    assert {found[1] for found in pages.LISTED.finditer(PAGE)} == {"exercises", "classroom"}
     for exercise in exercises.all():
         assert f"| {exercise.title}" not in PAGE
         assert exercise.title not in pages.LISTED.search(PAGE)[0]
+
+
+RECORDED = {
+    "class": {
+        "students": 211,
+        "answers": 1055,
+        "jobs": 2,
+        "seconds": 90.0,
+        "seconds_each": 0.43,
+        "peak_mib": {"all": 1536},
+    },
+    "diagnosis": {"mutants": 1301, "kinds": 307, "seeds": 5, "named": 0.977, "least": 0.961, "misjudged": []},
+    "tools": {
+        "assignment": "04_masking",
+        "submissions": 29,
+        "jobs": 2,
+        "exercises": 5,
+        "points": 23,
+        "rows": {
+            "mha grade": {"seconds_each": 0.41, "ratio": 1.0, "differ": 0, "version": "0.1.0"},
+            "nbgrader": {"seconds_each": 3.37, "ratio": 8.2, "differ": 0, "version": "0.9.6"},
+            "otter": None,
+        },
+    },
+    "hardware": "a <fast> machine, 2 cores",
+    "bubblewrap": True,
+    "date": "2026-01-31",
+    "versions": {"python": "3.11.7", "torch": "2.13.0"},
+}
+
+
+def figures(root: Path, record: dict) -> str:
+    """The generated part for a record, without its tags."""
+    path = root / classroom_figures.RECORD
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record), encoding="utf-8")
+    return " ".join(re.sub(r"<[^>]+>", " ", classroom_figures.classroom_figures(root)).split())
+
+
+def test_the_measured_figures_come_from_the_record_with_the_machine(tmp_path):
+    said = figures(tmp_path, RECORDED)
+    assert "The same 29 submissions of 04_masking , 2 at a time" in said
+    assert "mha grade 0.1.0 0.41 s 1.0 none nbgrader 0.9.6 3.37 s 8.2 none" in said
+    assert "otter" not in said
+    assert "A class of 211 with 1,055 answers" in said and "took 1.5 minutes" in said and "1.5 GiB" in said
+    assert "Of 1,301 wrong answers of 307 kinds, graded under 5 seeds, the feedback named 97.7 %" in said
+    assert "96.1 %" in said and "None was taken for right" in said
+    assert (
+        "a &lt;fast&gt; machine, 2 cores; python 3.11.7, torch 2.13.0; behind bubblewrap; 2026-01-31" in said
+    )
+
+
+def test_a_record_that_is_worse_is_told_as_it_is(tmp_path):
+    rows = {**RECORDED["tools"]["rows"], "otter": {**RECORDED["tools"]["rows"]["nbgrader"], "differ": 3}}
+    worse = {
+        **RECORDED,
+        "tools": {**RECORDED["tools"], "rows": rows},
+        "diagnosis": {**RECORDED["diagnosis"], "misjudged": ["s1 00-attend: x was judged right"]},
+        "bubblewrap": False,
+    }
+    said = figures(tmp_path, worse)
+    assert "8.2 3" in said and "1 answers were judged otherwise" in said and "without bubblewrap" in said
+
+
+def test_without_a_record_the_page_keeps_its_own_words(tmp_path):
+    assert classroom_figures.classroom_figures(tmp_path) == ""
+    assert "A class of" not in figures(
+        tmp_path, {k: v for k, v in RECORDED.items() if k not in ("class", "tools")}
+    )
 
 
 def commands(page: str) -> Iterator[str]:
