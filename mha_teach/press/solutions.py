@@ -16,8 +16,8 @@ from pathlib import Path
 
 import yaml
 
-from mha_teach import exercises
-from mha_teach.exercises import Exercise, Mutant
+from mha_teach.exercises import Exercise, Mutant, get
+from mha_teach.exercises import all as every_exercise
 from mha_teach.press.notebook import facts
 from mha_teach.press.problems import PressError
 
@@ -45,7 +45,7 @@ def solutions_markdown(slug: str, title: str = "", chosen: Sequence[Exercise] = 
     ``chosen`` are the exercises in their order; none means all of that chapter. Raises PressError where it has none.
     """
     number = slug[:2]
-    chosen = list(chosen) or [exercise for exercise in exercises.all() if exercise.id[:2] == number]
+    chosen = list(chosen) or [exercise for exercise in every_exercise() if exercise.id[:2] == number]
     if not chosen:
         raise PressError(f"there are no exercises for chapter {slug}: write some, or leave its solutions out")
     intro = _INTRO.format(number=number, chapter=f"../notebooks/{slug}.ipynb#exercises")
@@ -129,6 +129,6 @@ def _asked(root: Path, slug: str) -> tuple[str, list[Exercise]] | None:
         return None
     title = TITLE.match(sources[0])
     try:
-        return (title[1] if title else slug), [exercises.get(id) for id in ids]
+        return (title[1] if title else slug), [get(id) for id in ids]
     except KeyError as error:
         raise PressError(f"notebooks/{slug}.ipynb: {error.args[0]} `mha build {slug}` renews it") from None
