@@ -26,6 +26,7 @@ class Difference:
     message: str
     expected: str
     got: str
+    form: bool = False  # it is not the sort of thing that was asked for
 
 
 def same(
@@ -80,7 +81,7 @@ def same(
 
 def describe(value: object) -> str:
     """A short description of any value that never runs the value's own code."""
-    if isinstance(value, torch.Tensor):
+    if issubclass(type(value), torch.Tensor):
         try:
             if value.numel() == 1 and value.dim() == 0 and not value.is_complex() and not value.is_meta:
                 return _number(value.item())
@@ -99,6 +100,19 @@ def describe(value: object) -> str:
         inner = ", ".join(describe(item) if type(item) not in (tuple, list) else "…" for item in value[:4])
         return f"{type(value).__name__} of {len(value)} ({inner}{', …' if len(value) > 4 else ''})"
     return f"an object of type {type_name(value)}"
+
+
+def described(value: object) -> str:
+    """The same with its article, for the middle of a sentence."""
+    found = describe(value)
+    return f"a {found}" if found.startswith(("tensor ", "list ", "tuple ")) else found
+
+
+def generated(value: object) -> str:
+    """What to say about a generator; empty for anything else."""
+    if type(value) is not types.GeneratorType:
+        return ""
+    return say("expression of a generator" if value.gi_code.co_name == "<genexpr>" else "generator")
 
 
 def type_name(value: object) -> str:
@@ -137,9 +151,12 @@ def _same_tensor(expected, got, atol, rtol, dtype, name):
     index = tuple(map(int, np.unravel_index(int(gap.argmax()), gap.shape)))
     if right[index].isnan():
         message = say("nan")
+    elif _coarse(expected, got):
+        kinds = [str(x.dtype).removeprefix("torch.") for x in (expected, got)]
+        message = say("coarse", expected=kinds[0], got=kinds[1])
     else:
         message = say("value", index=list(index)) if index else say("number")
-    return Difference(f"{name} {message}", _number(left[index].item()), _number(right[index].item()))
+    return Difference(f"{name} {message}", *_numbers(left[index].item(), right[index].item()))
 
 
 def _same_number(expected, got, atol, rtol, name):
@@ -152,9 +169,8 @@ def _same_number(expected, got, atol, rtol, name):
         return _kind(expected, got, name)
     if abs(value - expected) <= atol + rtol * abs(expected):
         return None
-    return Difference(
-        f"{name} {say('nan' if math.isnan(value) else 'number')}", _number(expected), _number(value)
-    )
+    message = say("nan" if math.isnan(value) else "number")
+    return Difference(f"{name} {message}", *_numbers(expected, value))
 
 
 def _plain(value):
@@ -168,13 +184,9 @@ def _plain(value):
 
 
 def _kind(expected, got, name):
-    if got is None:
-        message = say("nothing")
-    elif isinstance(got, types.GeneratorType):
-        message = say("generator")
-    else:
-        message = say("type", got=describe(got), expected=_sort(expected))
-    return Difference(f"{name} {message}", _sort(expected), describe(got))
+    message = say("nothing") if got is None else generated(got)
+    message = message or say("type", got=described(got), expected=_sort(expected))
+    return Difference(f"{name} {message}", _sort(expected), describe(got), form=True)
 
 
 def _sort(expected):
@@ -186,6 +198,29 @@ def _sort(expected):
     return {bool: "True or False", str: "a text", dict: "a dict", type(None): "None"}.get(
         type(expected), "a number"
     )
+
+
+def _coarse(expected: torch.Tensor, got: torch.Tensor) -> bool:
+    """Whether the numbers are right but for the rounding of their dtype."""
+    if not expected.is_floating_point():
+        return False
+    gap = (got.double() - expected.double()).abs()
+    if not got.is_floating_point():
+        return bool((gap < 1).all())
+    eps = torch.finfo(got.dtype).eps
+    return eps > torch.finfo(expected.dtype).eps and bool(
+        (gap <= 16 * eps * (1 + expected.double().abs())).all()
+    )
+
+
+def _numbers(left: float, right: float) -> tuple[str, str]:
+    """Two numbers that differ, with as many digits as it takes to see it."""
+    found = _number(left), _number(right)
+    for digits in (6, 9, 17):
+        if found[0] != found[1]:
+            break
+        found = f"{left:.{digits}g}", f"{right:.{digits}g}"
+    return found
 
 
 def _tidy(text: str) -> str:

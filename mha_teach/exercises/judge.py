@@ -9,7 +9,7 @@ from functools import lru_cache
 import torch
 
 from mha_teach.exercises import run
-from mha_teach.exercises.compare import Difference, describe, same
+from mha_teach.exercises.compare import Difference, describe, described, same
 from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.model import Exercise, Mutant
 from mha_teach.exercises.points import Point
@@ -26,6 +26,11 @@ def judge(exercise: Exercise, answers: tuple, seed: int = 0) -> Verdict:
         return Verdict(exercise.id, "not attempted", None if exercise.kind == "explore" else 0.0)
     if exercise.kind == "explore":
         return Verdict(exercise.id, "open")
+    if sentence := _uncalled(exercise, answers):
+        failed = (
+            PointResult(point.name, "failed", sentence, weight=point.weight) for point in exercise.points
+        )
+        return Verdict(exercise.id, "wrong", 0.0, tuple(failed), hint=exercise.hints[0])
     answer, results, outcomes, left = exercise.pack(*answers), [], [], exercise.seconds
     for point in exercise.points:
         if outcomes and outcomes[-1].timeout:
@@ -33,7 +38,8 @@ def judge(exercise: Exercise, answers: tuple, seed: int = 0) -> Verdict:
             continue
         start = time.monotonic()
         outcome = _observe(point, answer, exercise, seed, left)
-        left = max(left - (time.monotonic() - start), 0.05)  # one limit for the whole check
+        if not outcome.loaded:
+            left = max(left - (time.monotonic() - start), 0.05)  # one limit for the whole check
         outcomes.append(outcome)
         results.append(_result(exercise, point, outcome, seed))
     passed = sum(r.weight for r in results if r.status == "passed")
@@ -67,6 +73,17 @@ def attempted(exercise: Exercise, answers: tuple) -> bool:
         )
     except Exception:  # noqa: BLE001  an answer that can't even be looked at is no stub
         return True
+
+
+def _uncalled(exercise: Exercise, answers: tuple) -> str:
+    """What to say where a value stands under the name of a function: it was called, or its name was used again."""
+    stub = exercise.build(exercise.stub, "stub")
+    given = stub if len(exercise.names) > 1 else (stub,)
+    for name, left, right in zip(exercise.names, given, answers, strict=True):
+        if isinstance(left, (types.FunctionType, type)) and not callable(right):
+            kind = say("class" if isinstance(left, type) else "function")
+            return say("uncalled", name=name, got=described(right), expected=kind)
+    return ""
 
 
 def _signature(value: object) -> object:
@@ -119,6 +136,9 @@ def _result(exercise: Exercise, point: Point, outcome: run.Outcome, seed: int) -
     found = _compare(exercise, point, outcome.value, seed)
     if found is None:
         return PointResult(point.name, "passed", weight=point.weight)
+    if found.form:  # the mechanism can't be seen in what has another form altogether
+        sentence = found.message[:1].upper() + found.message[1:]
+        return PointResult(point.name, "failed", sentence, inputs=shown, weight=point.weight)
     return PointResult(
         point.name,
         "failed",
@@ -197,6 +217,7 @@ def _notes(outcomes: list[run.Outcome]) -> tuple[str, ...]:
     changed = dict.fromkeys(name for outcome in outcomes for name in outcome.changed)
     settings = dict.fromkeys(name for outcome in outcomes for name in outcome.settings)
     printed = sum(outcome.printed for outcome in outcomes)
+    displayed = sum(outcome.displayed for outcome in outcomes)
     notes = []
     if changed:
         notes.append(say("changed", names=", ".join(changed)))
@@ -204,6 +225,8 @@ def _notes(outcomes: list[run.Outcome]) -> tuple[str, ...]:
         notes.append(say("global", names=", ".join(settings)))
     if printed > run.KEPT:
         notes.append(say("printed", count=printed))
+    if displayed:
+        notes.append(say("displayed", count=displayed))
     if not run.limited():
         notes.append(say("no limit"))
     return tuple(notes)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from mha_teach.exercises import formula
-from mha_teach.exercises.compare import Difference, Misfit, describe, same
+from mha_teach.exercises.compare import Difference, Misfit, described, generated, same
 from mha_teach.exercises.draw import Draw
 from mha_teach.exercises.wording import say
 
@@ -105,9 +105,10 @@ def part_of(found: object, index: int, names: tuple[str, ...]) -> object:
     """
     if isinstance(found, (tuple, list)) and len(found) == len(names):
         return found[index]
+    lacking = say("nothing") if found is None else generated(found)
     raise Misfit(
         say("pair", count=len(names), names=", ".join(names))
-        + (f", but it {say('nothing')}" if found is None else say("no pair", got=describe(found)))
+        + (f", but it {lacking}" if lacking else say("no pair", got=described(found)))
     )
 
 

@@ -17,12 +17,13 @@ from pathlib import Path
 
 import torch
 
-from mha_teach.exercises import settings
+from mha_teach.exercises import settings, shell
 from mha_teach.exercises.compare import Misfit, type_name
 from mha_teach.exercises.wording import say
 
 KEPT = 300  # characters of printed output that a check keeps
 LONG = 100_000  # no right answer has as many parts; copying more only takes time
+PATIENCE = 10  # times the limit that an import may take
 STUBBORN = 5  # rings that an answer may swallow before they come fast
 _OURS = (__file__, contextlib.__file__)
 _PACKAGES = (str(Path(__file__).parent.parent), str(Path(torch.__file__).parent))
@@ -45,15 +46,18 @@ class Outcome:
     changed: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     printed: int = 0
+    displayed: int = 0
+    loaded: bool = False  # modules were imported meanwhile, which takes long, once
     output: str = ""
 
 
 def call(function: Callable, answer: object, arguments: tuple, names: tuple, seconds: float) -> Outcome:
     """``function(answer, *arguments)`` on copies of the arguments, with output caught and time limited."""
     given, kept = copy(arguments), copy(arguments)
-    outcome, printed = Outcome(), _Sink()
+    outcome, printed, modules = Outcome(), _Sink(), len(sys.modules)
     with (
         settings.kept() as changed,
+        shell.quiet() as displayed,
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(printed),
     ):
@@ -68,6 +72,7 @@ def call(function: Callable, answer: object, arguments: tuple, names: tuple, sec
             outcome.kind, outcome.misfit = type_name(error), isinstance(error, Misfit)
             outcome.error, outcome.line = _explain(error)
     outcome.settings = tuple(changed)
+    outcome.displayed, outcome.loaded = len(displayed), len(sys.modules) > modules
     outcome.printed, outcome.output = printed.count, printed.getvalue()
     labels = [*names, *(f"number {i + 1}" for i in range(len(names), len(given)))]
     outcome.changed = tuple(n for n, a, b in zip(labels, given, kept, strict=False) if not _unchanged(a, b))
@@ -94,17 +99,27 @@ def limited() -> bool:
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise :class:`TimeUp` in the body after ``seconds``; does nothing where :func:`limited` is False.
 
-    Python rings between two of its own steps: a single torch operation that takes long is not cut short.
+    Python rings between two of its own steps: a single torch operation that takes long is not cut short. An import is
+    waited for, up to ``PATIENCE`` times the limit, and the time begins anew after it: half a module stays broken for
+    as long as the kernel lives, and a first import says nothing about the answer.
     """
     if not limited():
         yield
         return
 
     running, rings = [True], [0]
+    began = due = time.monotonic()
 
     def ring(_: int, frame: types.FrameType | None) -> None:
+        nonlocal due
         if not running or (frame and frame.f_code.co_filename in _OURS):
             return  # never in the middle of putting things back
+        now = time.monotonic()
+        if now - began < PATIENCE * seconds:
+            if _imports(frame):
+                due = now + seconds
+            if now < due:
+                return
         rings[0] += 1
         if rings[0] == STUBBORN:
             # ``while True`` round ``try … except: pass`` swallows each ring, unless one comes while another is
@@ -123,6 +138,15 @@ def time_limit(seconds: float) -> Iterator[None]:
         if rings[0]:  # one that is already on its way must not meet the old handler
             time.sleep(0.005)
         signal.signal(signal.SIGALRM, before)
+
+
+def _imports(frame: types.FrameType | None) -> bool:
+    """Whether the answer is importing a module there."""
+    while frame is not None and frame.f_code.co_filename != __file__:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Sink(io.TextIOBase):

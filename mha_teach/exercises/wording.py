@@ -33,6 +33,13 @@ WORDING = {
     "no limit": "No time limit holds here: this is not the main thread, or the system has no alarm clock.",
     "nothing": "returned nothing. Is there a `return`?",
     "generator": "returned a generator. Use `return` instead of `yield`.",
+    "expression of a generator": "returned a generator, which holds no values yet. Collect them, with torch.stack for "
+    "example.",
+    "function": "a function",
+    "class": "a class",
+    "uncalled": "{name} is {got}, but {expected} was expected. Has it been called already, or has its name been used again?",
+    "displayed": "It displayed {count} thing(s), which are not shown here.",
+    "coarse": "has dtype {got}, too coarse for these numbers: {expected} was expected",
     "type": "is {got}, but {expected} was expected",
     "length": "has {got} parts, but {expected} were expected",
     "shape": "has shape {got}, but {expected} was expected",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 import time
 
@@ -83,8 +85,9 @@ def test_another_body_is_an_attempt_but_a_copy_of_the_stub_is_not(exercise):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (3, "'int' object is not callable"),
-        ("text", "not callable"),
+        (3, "double is 3, but a function was expected. Has it been called already"),
+        ("text", "double is 'text', but a function was expected"),
+        (torch.ones(3), "double is a tensor of shape (3,), float32, but a function was expected"),
         (lambda x: x, "positional argument"),
         (lambda x, y: (x * 2 + y).tolist(), "list of 3"),
         (lambda x, y: (x * 2 + y).numpy(), "a numpy array of shape (3, 5)"),
@@ -93,7 +96,16 @@ def test_another_body_is_an_attempt_but_a_copy_of_the_stub_is_not(exercise):
         (lambda x, y: x * float("nan"), "NaN"),
         (lambda x, y: x * float("inf"), "differs most at"),
         (lambda x, y: torch.complex(x, x), "was expected"),
-        (lambda x, y: (value for value in x), "generator"),
+        (lambda x, y: (value for value in x), "generator, which holds no values yet"),
+        (
+            lambda x, y: (x * 2 + y).long(),
+            "has dtype int64, too coarse for these numbers: float32 was expected",
+        ),
+        (
+            lambda x, y: (x * 2 + y).half(),
+            "has dtype float16, too coarse for these numbers: float32 was expected",
+        ),
+        (lambda x, y: [x * 2 + y], "matrix: The answer is a list of 1"),
         (lambda x, y: exercises, "an object of type module"),
         (lambda x, y: x @ x, "RuntimeError"),
         (lambda x, y: (_ for _ in ()).throw(SystemExit(3)), "SystemExit"),
@@ -105,6 +117,27 @@ def test_odd_answers_get_a_sentence(exercise, answer, words):
     assert verdict.status in ("wrong", "error")
     assert words in str(verdict)
     assert "Traceback" not in str(verdict) and "mha_teach" not in str(verdict)
+
+
+def test_a_generator_is_told_to_return(exercise):
+    def lazy(x, y):
+        yield x * 2 + y
+
+    assert "Use `return` instead of `yield`" in str(exercise.check(lazy))
+
+
+def test_what_has_another_form_is_told_before_the_mechanism(exercise):
+    verdict = exercise.check(lambda x, y: (x * 2 + y).numpy())
+    assert "A matrix is not doubled." not in str(verdict) and "expected:" not in str(verdict)
+    assert "A matrix is not doubled." in str(exercise.check(lambda x, y: x.sum()))
+
+
+def test_numbers_that_differ_look_different(exercise):
+    verdict = exercise.check(lambda x, y: (x * 2 + y) * 1.0001)
+    shown = re.search(r"expected: (\S+) +got: (\S+)", str(verdict))
+    assert shown and shown[1] != shown[2]
+    found = exercises.same(0.1, 0.1 + 1e-9, 0.0, 0.0)
+    assert found.expected != found.got
 
 
 def test_other_dtypes_devices_and_subclasses_are_fine(exercise):
@@ -275,6 +308,49 @@ def test_a_broken_exception_text_is_survived(exercise):
         raise Broken
 
     assert exercise.check(broken).status == "error"
+
+
+@pytest.fixture
+def slow_module(tmp_path, monkeypatch):
+    """A module that takes longer to import than a check may take."""
+    (tmp_path / "slow_to_load.py").write_text("import time\ntime.sleep(0.7)\nready = True\n")
+    (tmp_path / "never_loads.py").write_text("while True:\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("slow_to_load", None)
+
+
+def test_an_import_is_waited_for_and_does_not_count(exercise, slow_module):
+    def imports(x, y):
+        import slow_to_load
+
+        time.sleep(0.1)
+        return x * 2 + y if slow_to_load.ready else x
+
+    verdict = exercise.check(imports)
+    assert verdict.status == "right", f"\n{verdict}"
+
+
+def test_a_loop_after_an_import_ends_all_the_same(exercise, slow_module):
+    def loops(x, y):
+        import slow_to_load
+
+        while slow_to_load:
+            pass
+
+    start = time.perf_counter()
+    assert exercise.check(loops).status == "timeout"
+    assert time.perf_counter() - start < 4
+
+
+def test_an_import_without_end_ends(exercise, slow_module, monkeypatch):
+    def loads(x, y):
+        import never_loads
+
+        return never_loads
+
+    monkeypatch.setattr(run, "PATIENCE", 2)
+    assert exercise.check(loads).status == "timeout"
 
 
 def test_time_limit_restores_the_alarm():
