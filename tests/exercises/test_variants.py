@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import zlib
+
 import pytest
 
 from mha_teach import exercises
@@ -13,8 +16,28 @@ from mha_teach.exercises.tags import LENGTH, SIGNS, check_tag
 ALL = exercises.all()
 VARIED = [exercise for exercise in ALL if exercise.vary]
 TAGS = [exercises.tag(student) for student in ("anna", "berta", "carl")]
-# The inputs of all other exercises differ by tag too; test_matrix proves them for the book, one tag proves them here.
+# The inputs of all other exercises differ by tag too: test_matrix proves them for the book, here a third of their
+# wrong answers is tried on one student's inputs.
 PAIRS = [(e.id, tag) for e in VARIED for tag in TAGS] + [(e.id, TAGS[0]) for e in ALL if not e.vary]
+
+PINNED = {
+    "00-by-hand": 3901154261,
+    "00-crowd": 1227997096,
+    "01-count": 3449558937,
+    "01-bag": 883161067,
+    "02-numbers": 2297705143,
+    "02-offset": 1283489291,
+    "03-addresses": 3730582285,
+    "03-strides": 2647819273,
+    "03-fused-layouts": 1682614646,
+    "04-what-true-means": 1886143376,
+    "04-kept-share": 4113426196,
+    "05-count": 3598693173,
+    "05-inner-width": 3685874875,
+    "06-who-carries": 1951780197,
+    "06-saved": 3276672726,
+    "06-previous-score": 2837784989,
+}
 
 each = pytest.mark.parametrize("book", VARIED, ids=lambda exercise: exercise.id)
 
@@ -37,14 +60,14 @@ def test_the_whole_matrix_holds_for_a_student(id, tag):
     for index, source in enumerate((exercise.solution, *exercise.variants)):
         verdict = judged(exercise, source, f"right answer {index}")
         assert verdict.status == "right" and not (verdict.notes and index == 0), f"\n{source}\n{verdict}"
-    alone = set()
-    for mutant in exercise.mutants:
+    alone, whole = set(), exercises.get(id).vary is not None
+    for mutant in exercise.mutants if whole else exercise.mutants[::3]:
         verdict = judged(exercise, exercise.source_of(mutant), mutant.name)
         assert verdict.status in ("wrong", "error", "timeout"), f"\n{verdict}"
         assert mutant.point in failed(verdict), f"rejected by {failed(verdict)}\n{verdict}"
         assert verdict.diagnosis == mutant.name and mutant.words in str(verdict), f"\n{verdict}"
         alone |= set(failed(verdict)) if len(failed(verdict)) == 1 else set()
-    assert {point.name for point in exercise.points if point.alone} <= alone
+    assert not whole or {point.name for point in exercise.points if point.alone} <= alone
     judge._reference.cache_clear()
 
 
@@ -67,11 +90,11 @@ def test_a_class_can_be_counted_whatever_its_numbers(book):
 @each
 def test_the_books_answer_is_not_a_students_answer(book):
     prompts = set()
-    for number in range(12):
+    for number in range(6):
         exercise = book.with_tag(exercises.tag(f"student {number}"))
         assert judged(exercise, book.solution, "the book's").status == "wrong", exercise.prompt
         prompts.add(exercise.prompt)
-    assert book.prompt not in prompts and len(prompts) >= 3
+    assert book.prompt not in prompts and len(prompts) >= 2
 
 
 def test_a_tag_alone_gives_the_numbers_everywhere_and_for_ever():
@@ -85,6 +108,12 @@ def test_a_tag_alone_gives_the_numbers_everywhere_and_for_ever():
     assert [Draw(0, "x").pick(range(1000)) for _ in range(2)] == [208, 208]
     draw = Draw(0, "x")
     assert [draw.pick("abcdefgh") for _ in range(6)] == list("abbbde")
+
+
+def test_the_cases_of_every_exercise_stay_in_their_order():
+    """Another list of cases, or another order, gives other numbers to who has a notebook already. Is that meant?"""
+    found = {e.id: re.findall(r"\d+(?:\.\d+)?", e.with_tag("k7q2m9").solution) for e in VARIED}
+    assert {id: zlib.crc32(" ".join(numbers).encode()) for id, numbers in found.items()} == PINNED
 
 
 def test_a_tag_is_a_keyed_hash_in_signs_that_can_not_be_confused():
