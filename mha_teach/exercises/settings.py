@@ -5,11 +5,12 @@ from __future__ import annotations
 import builtins
 import contextlib
 import math
+import operator
 import os
 import random
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ def kept() -> Iterator[list[str]]:
     own = dict(vars(torch.Tensor))
     grad = torch.is_grad_enabled()
     chance = torch.get_rng_state(), random.getstate(), np.random.get_state()
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # torch.manual_seed takes longer: it turns to every other device
     random.seed(0)
     np.random.seed(0)
     torch.set_grad_enabled(True)
@@ -81,11 +82,13 @@ def _mend(before: list[dict], own: dict) -> list[str]:
     names = []
     for module, values in zip(_GLOBALS, before, strict=True):
         now = vars(module)
+        if _identical(now, values):
+            continue
         for name, value in values.items():
             if now.get(name, names) is not value and not _torchs_own(name, now.get(name)):
                 setattr(module, name, value)
                 names.append(f"{module.__name__}.{name}")
-    for name, value in dict(vars(torch.Tensor)).items():
+    for name, value in () if _identical(vars(torch.Tensor), own) else dict(vars(torch.Tensor)).items():
         if name in own and own[name] is not value:
             setattr(torch.Tensor, name, own[name])
         elif name not in own and any(name in vars(base) for base in torch.Tensor.__mro__[1:]):
@@ -94,6 +97,12 @@ def _mend(before: list[dict], own: dict) -> list[str]:
             continue
         names.append(f"torch.Tensor.{name}")
     return names
+
+
+def _identical(left: Mapping[str, object], right: Mapping[str, object]) -> bool:
+    """Whether both hold the same things under the same names, in the same order; nothing's own ``==`` is asked."""
+    same = all(map(operator.is_, left.values(), right.values()))
+    return same and len(left) == len(right) and list(left) == list(right)
 
 
 def _torchs_own(name: str, value: object) -> bool:

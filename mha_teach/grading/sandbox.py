@@ -89,8 +89,7 @@ class Sandbox:
             "scratch_size": self.limits.scratch,
             "memory": self.limits.memory,
             "file": self.limits.file,
-            "seconds": int(4 * self.limits.seconds)
-            + 2,  # of computing; the judge looks at the clock on the wall
+            "seconds": int(4 * self.limits.seconds) + 2,  # of computing; the judge has a clock on the wall
             "apart": self.wrapped and "namespaces" not in self._without,
             "without": list(self._without),
         }
@@ -135,24 +134,29 @@ class Sandbox:
                 reply = self._ask({"op": "spawn"}, theirs)
         return reply["id"], mine
 
-    def end(self, number: int, wait: float = 0.0) -> int | None:
-        """Kill that process with all it started. Its exit code if it ended by itself within ``wait`` seconds (minus the
-        signal, or 128 + the signal), else ``None``."""
+    def end(self, number: int, wait: float | None = None) -> int | None:
+        """Kill that process with all it started, before the next one is started. With ``wait``: its exit code if it ended
+        by itself within so many seconds (minus the signal, or 128 + the signal), else ``None``."""
+        request = {"op": "end", "id": number, "wait": wait or 0.0}
         try:
-            reply = self._ask({"op": "end", "id": number, "wait": wait})
+            if wait is None:  # nobody has to stand by: the answer is passed over when the next one is read
+                self._say(request)
+                return None
+            reply = self._ask(request)
         except (OSError, ValueError):
             self.renew()
             return None
         return None if reply.get("killed") else reply["code"]
 
-    def _ask(self, request: dict, line: socket.socket | None = None) -> dict:
+    def _say(self, request: dict, line: socket.socket | None = None) -> None:
         self._count += 1
-        message = json.dumps({**request, "count": self._count}).encode()
+        message = json.dumps({**request, "count": self._count}).encode() + b"\n"
         socket.send_fds(self._control, [message], [line.fileno()] if line else [])
-        while (reply := self._reply())[
-            "count"
-        ] != self._count:  # the answer to a question that was broken off
-            pass
+
+    def _ask(self, request: dict, line: socket.socket | None = None) -> dict:
+        self._say(request, line)
+        while (reply := self._reply())["count"] != self._count:
+            pass  # the answer to a question for whose answer nobody waits any more
         return reply
 
     def finish_submission(self) -> None:
@@ -160,6 +164,7 @@ class Sandbox:
         if self.wrapped and not self.apart:
             self.renew()
         elif self._folder:
+            self.end(0, wait=0.0)  # all have ended when this is answered
             shutil.rmtree(self._folder, ignore_errors=True)
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
 
@@ -223,18 +228,8 @@ def wrapping() -> list[str]:
     for name in ("exercises", "grading", "clinic"):
         if (PACKAGE / name).is_dir():
             line += ["--remount-ro", str(PACKAGE / name)]
-    return [
-        *line,
-        "--size",
-        str(16 * _MB),
-        "--tmpfs",
-        _SCRATCH,
-        "--remount-ro",
-        "/",
-        "--chdir",
-        _SCRATCH,
-        "--",
-    ]
+    room = ["--size", str(16 * _MB), "--tmpfs", _SCRATCH, "--remount-ro", "/", "--chdir", _SCRATCH, "--"]
+    return [*line, *room]
 
 
 @cache

@@ -11,7 +11,9 @@ import ctypes
 import os
 import platform
 import resource
+import signal
 import struct
+from collections.abc import Callable
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _NEW = {
@@ -20,6 +22,8 @@ _NEW = {
     "mount": 0x00020000,
 }  # network and IPC: bubblewrap, and the filter
 NO_NEW_PRIVS, SECCOMP, DUMPABLE, SUBREAPER, CAPBSET_DROP, DEATH_SIGNAL = 38, 22, 4, 36, 24, 1
+_THREAD_NUMBER, _COLLAPSE, _LARGE_PAGE = 40, 25, 2 * 1024**2
+_CHILD_NUMBER = 0x00200000 | 0x01000000  # clone: keep the C library's note of the thread's own number right
 
 # Numbers of the system calls that no answer needs: on x86-64, on 64-bit ARM; -1 where there is none.
 _TABLE = """
@@ -70,10 +74,66 @@ def limit(memory: int, seconds: int, file: int) -> None:
         pass  # the filter refuses new processes anyway
 
 
-def unshare() -> None:
-    """Enter new user, process and mount namespaces; the next child is the first process there."""
+def gather() -> None:
+    """Put the memory in use into large pages: what is forked afterwards copies tens of entries instead of tens of
+    thousands. It is a wish, which systems without such pages don't fulfil."""
+    with open("/proc/self/maps", encoding="ascii") as file:
+        parts = [line.split() for line in file]
+    for place, rights, _, _, number, *name in parts:
+        if rights == "rw-p" and number == "0" and name in ([], ["[heap]"]):
+            begin, end = (int(text, 16) for text in place.split("-"))
+            begin, end = -(-begin // _LARGE_PAGE) * _LARGE_PAGE, end // _LARGE_PAGE * _LARGE_PAGE
+            if begin < end:
+                _libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), _COLLAPSE)
+
+
+def fork_apart() -> int:
+    """Fork straight into new user, process and mount namespaces, with one copy of this process where ``fork_twice`` needs
+    two. Only for a process with a single thread; raises ``OSError`` where the system can't."""
+    machine, place, user, group = platform.machine(), ctypes.c_void_p(), os.getuid(), os.getgid()
+    _call(_libc.prctl(_THREAD_NUMBER, ctypes.byref(place), 0, 0, 0), "the thread's number")
+    if machine not in _MACHINES:
+        raise OSError(f"no clone for {machine}")
+    flags = sum(_NEW.values()) | _CHILD_NUMBER | signal.SIGCHLD
+    last = (place, None) if machine == "x86_64" else (None, place)
+    python = ctypes.PyDLL(None, use_errno=True)  # its calls keep the interpreter's lock, as a fork must
+    python.PyOS_BeforeFork()
+    number = python.syscall(*map(ctypes.c_ulong, (_CLONE[_MACHINES[machine][0]], flags, 0, 0)), *last)
+    if number:
+        python.PyOS_AfterFork_Parent()
+        _call(min(number, 0), "clone")
+        return number
+    try:
+        python.PyOS_AfterFork_Child()
+        _map_ids(user, group)
+    except BaseException:  # noqa: BLE001  two processes must not go on from here
+        os._exit(97)
+    return 0
+
+
+def fork_twice() -> int:
+    """The same in two steps: this process enters the namespaces of users and mounts too, so it is of no other use then."""
     user, group = os.getuid(), os.getgid()
     _call(_libc.unshare(sum(_NEW.values())), "unshare")
+    _map_ids(user, group)
+    return os.fork()
+
+
+def probe(fork: Callable[[], int], scratch: str) -> None:
+    """Raises ``OSError`` if ``fork`` does not lead into namespaces in which ``furnish`` works."""
+    if (inner := fork()) == 0:
+        try:
+            furnish(scratch, 4096)
+            os._exit(os.getpid() != 1)
+        finally:
+            os._exit(1)
+    if os.waitpid(inner, 0)[1]:
+        raise OSError("no mounts in a namespace")
+
+
+def _map_ids(user: int, group: int) -> None:
+    """In a new user namespace: the numbers of user and group are what they were outside."""
+    prctl(DUMPABLE, 1)  # the maps of a process that can't be dumped are root's to write
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{user} {user} 1"),

@@ -11,7 +11,7 @@ import torch
 import wire
 
 _clone, _equal, _autograd = torch.Tensor.clone, torch.equal, torch.autograd.grad
-_seed_torch, _seed_numpy, _seed = torch.manual_seed, np.random.seed, random.seed
+_seed_torch, _seed_numpy, _seed = torch.default_generator.manual_seed, np.random.seed, random.seed
 _METHODS = ("load_state_dict", "state_dict", "eval", "train", "forward")
 _Module, _Guard = torch.nn.Module, torch._C.DisableTorchFunctionSubclass
 _frame, _Packer, _unpack, _explain, _Unfit = wire.frame, wire.Packer, wire.unpack, cells.explain, wire.Unfit

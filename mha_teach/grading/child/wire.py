@@ -31,12 +31,9 @@ _T = torch.Tensor
 _detach, _plain_tensor, _cpu, _contiguous = _T.detach, _T.as_subclass, _T.cpu, _T.contiguous
 _reshape, _view, _numpy, _numel = _T.reshape, _T.view, _T.numpy, _T.numel
 _stride, _storage, _offset = _T.stride, _T.untyped_storage, _T.storage_offset
-_Guard, _Tensor, _dumps, _strided = (
-    torch._C.DisableTorchFunctionSubclass,
-    torch.Tensor,
-    json.dumps,
-    torch.strided,
-)
+_clone, _as_strided, _from_bytes, _empty = _T.clone, _T.as_strided, torch.frombuffer, torch.empty
+_Guard, _Tensor, _dumps = torch._C.DisableTorchFunctionSubclass, torch.Tensor, json.dumps
+_strided, _byte = torch.strided, torch.uint8
 
 
 class Unfit(ValueError):
@@ -126,12 +123,12 @@ class Packer:
             shape, more = list(plain.shape), {"grad": grad}
             plain = _cpu(plain).resolve_conj().resolve_neg()
             if self.layout:
-                memory = torch.empty(0, dtype=torch.uint8).set_(_storage(plain))
+                memory = _empty(0, dtype=_byte).set_(_storage(plain))
                 more |= {"stride": list(_stride(plain)), "offset": _offset(plain)}
             else:
                 if _numel(plain) * plain.element_size() > LARGEST:
                     return ["o", f"tensor of shape {tuple(shape)}"[:60], -1, None]
-                memory = _view(_reshape(_contiguous(plain), (-1,)), torch.uint8) if _numel(plain) else plain
+                memory = _view(_reshape(_contiguous(plain), (-1,)), _byte) if _numel(plain) else plain
                 for index, other in enumerate(self.known):
                     if _storage(other).data_ptr() == _storage(plain).data_ptr() != 0:
                         more |= {"alias": index, "stride": list(_stride(plain)), "offset": _offset(plain)}
@@ -233,12 +230,12 @@ def _sizes(shape: list) -> tuple[int, ...]:
 
 def _tensor_from(name: str, shape: list, data: bytearray, more: dict) -> torch.Tensor:
     dtype, sizes = DTYPES[name], _sizes(shape)
-    flat = torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
+    flat = _from_bytes(data, dtype=dtype) if data else _empty(0, dtype=dtype)
     if "stride" in more and "alias" not in more:
-        return flat.as_strided(sizes, _sizes(more["stride"]), _sizes([more["offset"]])[0])
-    if math.prod(sizes) != flat.numel():
+        return _as_strided(flat, sizes, _sizes(more["stride"]), _sizes([more["offset"]])[0])
+    if math.prod(sizes) != _numel(flat):
         raise Unfit("bytes that don't fit the shape")
-    return flat.reshape(sizes).clone()
+    return _clone(_reshape(flat, sizes))
 
 
 def _array_from(name: str, shape: list, data: bytearray) -> np.ndarray:

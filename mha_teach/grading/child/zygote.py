@@ -15,6 +15,7 @@ import socket
 import sys
 import time
 import types
+from functools import partial
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jail
@@ -29,16 +30,19 @@ def main() -> None:
     missing = _prepare()
     control.sendall(json.dumps({"missing": missing, "apart": OPTIONS["apart"]}).encode() + b"\n")
     children: dict[int, int] = {}
+    said, lines = b"", []
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 4096, 1)
         if not message:
             break
-        request = json.loads(message)
-        if request["op"] == "spawn":
-            reply = _spawn(control, socket.socket(fileno=descriptors[0]), children)
-        else:
-            reply = _end(request["id"], children, request.get("wait", 0.0))
-        control.sendall(json.dumps(reply | {"count": request["count"]}).encode() + b"\n")
+        lines += descriptors
+        *requests, said = (said + message).split(b"\n")
+        for request in map(json.loads, requests):
+            if request["op"] == "spawn":
+                reply = _spawn(control, socket.socket(fileno=lines.pop(0)), children)
+            else:
+                reply = _end(request["id"], children, request["wait"])
+            control.sendall(json.dumps(reply | {"count": request["count"]}).encode() + b"\n")
     for number in list(children):
         _end(number, children)
 
@@ -56,7 +60,11 @@ def _prepare() -> list[str]:
     quiet.check = lambda *_: None  # a check among the student's lines says nothing here
     sys.modules["mha_teach.exercises"] = quiet
     missing = []
-    if OPTIONS["apart"] and not _can(_enter_namespaces):
+    directly, twice = (
+        partial(jail.probe, way, OPTIONS["scratch"]) for way in (jail.fork_apart, jail.fork_twice)
+    )
+    OPTIONS["directly"] = OPTIONS["apart"] and _can(directly)
+    if OPTIONS["apart"] and not OPTIONS["directly"] and not _can(twice):
         OPTIONS["apart"] = False
         missing.append("namespaces")
     for name, attempt in (("filter", jail.refuse), ("subreaper", _reap), ("dumpable", _hide)):
@@ -68,7 +76,12 @@ def _prepare() -> list[str]:
         except OSError:
             pass
     os.umask(0o077)
+    gc.collect()
     gc.freeze()  # what is loaded stays shared between the processes
+    try:
+        jail.gather()
+    except (OSError, ValueError, AttributeError):
+        pass
     return missing
 
 
@@ -97,19 +110,6 @@ def _hide() -> None:
     jail.prctl(jail.DUMPABLE, 0)
 
 
-def _enter_namespaces() -> None:
-    jail.prctl(jail.DUMPABLE, 1)  # the maps of a process that can't be dumped are root's to write
-    jail.unshare()
-    if (inner := os.fork()) == 0:
-        try:
-            jail.furnish(OPTIONS["scratch"], 4096)
-            os._exit(0)
-        except BaseException:  # noqa: BLE001
-            os._exit(1)
-    if os.waitpid(inner, 0)[1]:
-        raise OSError("no mounts in a namespace")
-
-
 def _can(attempt: object) -> bool:
     """Whether ``attempt`` works, tried in a process of its own."""
     if (child := os.fork()) == 0:
@@ -122,32 +122,28 @@ def _can(attempt: object) -> bool:
 
 
 def _spawn(control: socket.socket, line: socket.socket, children: dict[int, int]) -> dict:
-    """Fork; with namespaces a second time, since only a child is inside the new process namespace."""
+    """Fork; where that can't be into new namespaces at once, twice, since only a child is inside the new ones."""
+    twice, first = OPTIONS["apart"] and not OPTIONS["directly"], -1
     reading, writing = os.pipe()
-    if (first := os.fork()) == 0:
-        try:
+    try:
+        first = jail.fork_apart() if OPTIONS["directly"] else os.fork()
+        if first == 0:
             control.close()
-            os.close(reading)
-            inner = 0
-            if OPTIONS["apart"]:
-                jail.prctl(jail.DUMPABLE, 1)
-                jail.unshare()
-                inner = os.fork()
-            if inner:
+            if twice and (inner := jail.fork_twice()):
                 os.write(writing, str(inner).encode())
                 os.close(writing)
                 line.close()
                 _pass_on(inner)
-            if not OPTIONS["apart"]:
-                os.write(writing, str(os.getpid()).encode())
+            os.close(reading)
             os.close(writing)
             _become(line)
-        finally:
+    finally:
+        if first == 0:
             os._exit(97)
     line.close()
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        children[first] = int(pipe.read() or first)
+        children[first] = int(pipe.read() or first) if twice else first
     return {"id": first}
 
 
