@@ -184,11 +184,11 @@ class MultiHeadAttention(nn.Module):
         return theirs.train(self.training)
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-        """q, k, v of all heads; inputs that are one tensor share one matmul."""
+        """q, k, v of all heads; inputs that are one tensor share one matmul, unless one head can use three as they come."""
         weight, bias, (wide, _, high) = self.in_proj_weight, self.in_proj_bias, self.rows
-        if query is key and key is value:
+        if query is key and key is value and self.num_heads > 1:
             q, k, v = F.linear(query, weight, bias).split(self.rows, -1)
-        elif key is value:
+        elif key is value and self.num_heads > 1:
             (w_q, w_kv), (b_q, b_kv) = _cut(weight, bias, (wide, wide + high))
             q, (k, v) = F.linear(query, w_q, b_q), F.linear(key, w_kv, b_kv).split((wide, high), -1)
         else:

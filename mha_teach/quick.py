@@ -21,9 +21,8 @@ def attend_quickly(
     Unasked, torch's fused kernel does the work. Asked, scores are reused: on a CPU fresh memory costs more than
     arithmetic. The mask fits the scores already (``masking.over_heads``). Taught in chapter 05.
     """
-    if (
-        q.device.type == "cpu"
-    ):  # measured: rows that lie a fused matmul's width apart fight for the same cache lines
+    if q.device.type == "cpu" and q.shape[-3] > 1:
+        # measured: short rows that lie a fused matmul's width apart fight for the same cache lines
         q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     blind = None
     if mask is not None:
@@ -32,7 +31,7 @@ def attend_quickly(
         heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
         return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
     if mask is not None and mask.dtype == torch.bool:
-        mask = torch.zeros_like(mask, dtype=q.dtype).masked_fill_(~mask, -torch.inf)
+        mask = torch.where(mask, q.new_zeros(()), -torch.inf)
     weights = _softmax(_scores(q, k, mask))
     weights = weights if blind is None else weights.masked_fill(blind, 0.0)
     if dropout:
@@ -42,8 +41,7 @@ def attend_quickly(
 
 def _open(mask: Tensor) -> tuple[Tensor, Tensor | None]:
     """The mask with blind rows, which are 0/0, opened, and which rows those are; None where it is known that none is."""
-    shut = ~mask if mask.dtype == torch.bool else mask == -torch.inf
-    blind = shut.all(-1, keepdim=True)
+    blind = (~mask.any(-1, True)) if mask.dtype == torch.bool else (mask == -torch.inf).all(-1, True)
     if mask.device.type == "cpu" and not torch.compiler.is_compiling():
         try:
             if not blind.any():
