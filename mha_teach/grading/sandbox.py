@@ -60,7 +60,7 @@ class Sandbox:
     """A warm process from which a fresh one is split off for each exercise; a context manager.
 
     ``wrap`` is False to do without bubblewrap, None to use it where it works. ``without`` names protections
-    to leave away, for tests. ``missing`` says which protections this machine does not have.
+    to leave away, for tests, or "clone" for the longer way. ``missing`` says which protections this machine does not have.
     """
 
     def __init__(self, limits: Limits | None = None, wrap: bool | None = None, without: tuple = ()) -> None:
@@ -117,7 +117,7 @@ class Sandbox:
             ) from None
         self.apart = hello["apart"]
         self.missing = (() if self.wrapped else ("bubblewrap",), tuple(hello["missing"]), self._without)
-        self.missing = tuple(dict.fromkeys(name for names in self.missing for name in names))
+        self.missing = tuple(dict.fromkeys(name for names in self.missing for name in names if name in LOST))
 
     def warning(self) -> str:
         """Which protections are missing and what that means, or nothing."""

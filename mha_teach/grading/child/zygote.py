@@ -63,7 +63,7 @@ def _prepare() -> list[str]:
     directly, twice = (
         partial(jail.probe, way, OPTIONS["scratch"]) for way in (jail.fork_apart, jail.fork_twice)
     )
-    OPTIONS["directly"] = OPTIONS["apart"] and _can(directly)
+    OPTIONS["directly"] = OPTIONS["apart"] and "clone" not in OPTIONS["without"] and _can(directly)
     if OPTIONS["apart"] and not OPTIONS["directly"] and not _can(twice):
         OPTIONS["apart"] = False
         missing.append("namespaces")
