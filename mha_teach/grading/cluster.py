@@ -38,16 +38,14 @@ class ClusterError(RuntimeError):
 
 def spread(work: list, plan: Plan, seed: int) -> Iterator[tuple[Attempt, tuple[str, ...]]]:
     """Each attempt as it comes, with the protections that were missing where it was judged."""
-    logging.getLogger("distributed").setLevel(
-        logging.CRITICAL
-    )  # every end of a run is said in one line below
+    for name in ("distributed", "distributed.client"):  # how a run ends is said in one line below
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    fresh = "\r\x1b[K" if sys.stderr.isatty() else ""  # not behind the bar
     with connect(plan.scheduler) as client:
         lacking = inspect(client, plan)
         for worker in lacking:
-            print(
-                f"WARNING: on the worker {worker} bubblewrap is missing: {LOST['bubblewrap']}.",
-                file=sys.stderr,
-            )
+            said = f"WARNING: on the worker {worker} bubblewrap is missing: {LOST['bubblewrap']}."
+            print(fresh + said, file=sys.stderr)
         yield from Run(client, plan, seed).attempts(work)
 
 

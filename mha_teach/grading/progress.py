@@ -46,7 +46,9 @@ class Bar:
         now = self._clock()
         self.done += 1
         self._first = self._first or now
-        if now - self._last < (_REDRAW if self._live else _EVERY):
+        if now - self._last < (_REDRAW if self._live else _EVERY) or (
+            self.done == self.total and not self._live
+        ):
             return
         self._last = now
         if self._live:

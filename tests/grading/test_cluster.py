@@ -214,7 +214,7 @@ def test_a_seat_gives_the_same_attempt_and_ends_with_who_asks(sandbox):
         notebook({"00-mend": RIGHT["00-mend"]}),
         {"student": "anna", "file": "a", "digest": "d", "canvas": ""},
     )
-    options = {"chapters": [], "limits": vars(Limits(seconds=3.0)), "wrap": wrap, "seed": 31}
+    options = {"chapters": [], "limits": vars(Limits(seconds=3.0)), "wrap": wrap, "seed": 31, "roster": []}
     one = seat.Seat(json.dumps(options))
     reply = one.ask(told, data)
     assert from_plain(reply["attempt"]) == batch.grade_data(told, data, Plan(), 31, sandbox)
