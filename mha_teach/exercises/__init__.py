@@ -19,9 +19,11 @@ How to write one (the folder ``ch00_attention`` has one of each kind):
   ``point`` that must reject it, and the ``words`` that the diagnosis says. Every point needs a mutant that fails
   at this point only, or ``alone=False``. ``variants`` are at least three right answers in other words.
 - ``vary`` gives each student of a class other numbers: ``get("05-count@k7q2m9")`` is the exercise of whoever has the
-  tag ``k7q2m9``, and ``tag(student_id, secret)`` makes such a tag. Write the exercise as a function of its numbers,
-  call it with the book's own, and let ``vary`` call it with others, ``draw.pick(CASES)``, where ``CASES`` lists only what is sound:
-  no two answers and wrong answers alike, no division that leaves a rest. A figure's numbers and a cell's stay as they are.
+  tag ``k7q2m9``, and ``tag(student_id, secret)`` makes such a tag. Write a function that makes the exercise from its
+  numbers, and let ``cases.varied(make, own, cases)`` call it with the book's own, or for a tag with one of ``cases()``.
+  List only what is sound: no two answers and wrong answers alike, no division that leaves a rest, none that the book's
+  answer solves. What stands in a figure or is worked from a cell stays as it is. Change such a list only between two
+  classes: whoever has a notebook already would be judged by other numbers.
 - ``tests/exercises`` proves all of that for every exercise; no test needs to be written for a new one.
 """
 
