@@ -159,7 +159,10 @@ def _addresses(samples: int, n: int, h: int, d_k: int, at: tuple[int, int, int, 
                 f"position = x.view({samples}, {h}, {n}, {d_k})[0, {head}, 0, 0] // {d}\n"
             ),
         ),
-        why=f"Row 0 of the view's head {head} holds position {position}: the past of nothing, and already the future.",
+        why=f"The split gives the last axis of `x` two names and swaps two axes; no number moves. A step costs {sample} along "
+        f"the samples, {d_k} along the heads, {d} along the positions, 1 along d_k. The address is {b}·{sample} + {g}·{d_k} + "
+        f"{i}·{d} + {c}·1 = {address['right']}. In the wrong view, head {head} begins at address {row}, which lies in position "
+        f"{row} // {d} = {position}: its row 0 reads the future.",
     )
 
 

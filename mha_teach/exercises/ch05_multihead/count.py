@@ -139,8 +139,9 @@ def _count(width: int, heads: int, d_k: int, samples: int, queries: int, keys: i
                 f"attention = torch.ones({samples}, {heads}, {queries}, {keys}).sum()\n"
             ),
         ),
-        why=f"{width} is no multiple of {heads}, and nothing here minds. The inner width {inner} shows only between the "
-        "projections and W_O.",
+        why=f"The heads put {heads} · {d_k} = {inner} numbers side by side. Three matrices lead from {width} to {inner} and "
+        f"W_O leads back, so there are 4 · {width} · {inner} parameters. Each sample and each head has a weight for every pair of "
+        f"query and key. {width} is no multiple of {heads}, and nothing here minds.",
     )
 
 
