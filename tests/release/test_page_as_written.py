@@ -12,7 +12,7 @@ PAGE = Path(__file__).resolve().parents[2] / "book" / "instructors.md"
 BLOCK = re.compile(r"^```(bash|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Setting up the machine, other programs, and a class of whom the page only tells.
 ELSEWHERE = re.compile(r"make |mkdir \.\.|sqlite3 |dask |nbgrader |otter |mha grade own|.* --scheduler")
-BAR = re.compile(r"\d+%\|.*\d+/\d+ \[")
+PROGRESS = re.compile(r"grad(ing|ed) \d+ |.*\d+%\|.*\d+/\d+ \[|WARNING: ")
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -30,7 +30,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def typed(lines: str, folder: Path) -> str:
-    """What a terminal shows, without the bars; the folder is called as on the page."""
+    """What a terminal shows, without progress and warnings; the folder is called as on the page."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-e", "-c", lines],
@@ -44,11 +44,7 @@ def typed(lines: str, folder: Path) -> str:
     )
     assert done.returncode == 0, done.stdout
     told = done.stdout.replace(str(folder), "/home/me/my-class").replace("\r", "\n")
-    kept = [
-        line
-        for line in told.splitlines()
-        if line.strip() and not BAR.search(line) and not line.startswith("WARNING: ")
-    ]
+    kept = [line for line in told.splitlines() if line.strip() and not PROGRESS.match(line)]
     return "".join(f"{line}\n" for line in kept)
 
 
