@@ -22,7 +22,6 @@ def require(id: str, point: str, names: Mapping[str, object], seed: int) -> None
     ``names`` is where the answer stands, usually ``globals()``; a name that is missing was not attempted. All points
     of an exercise are judged at the first call, and again only when its answer is another one.
     """
-    __tracebackhide__ = True  # a reader of the feedback needs the sentence, not our frames
     exercise = exercises.get(id)
     if point not in {one.name for one in exercise.points}:
         known = ", ".join(one.name for one in exercise.points) or "none"

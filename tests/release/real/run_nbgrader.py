@@ -61,9 +61,10 @@ def main(course: Path) -> None:
     started, before = time.monotonic(), busy()
     nbgrader("autograde", slug)
     times = {"seconds": time.monotonic() - started, "busy": busy() - before}
-    nbgrader("generate_feedback", slug, "--student=s001")
-    if not Path("feedback", "s001", slug, f"{slug}.html").exists():
-        raise SystemExit("nbgrader wrote no feedback")
+    nbgrader("generate_feedback", slug, "--student=s002")  # the first mutants
+    feedback = Path("feedback", "s002", slug, f"{slug}.html")
+    if not feedback.exists() or "AssertionError" not in feedback.read_text(encoding="utf-8"):
+        raise SystemExit("nbgrader's feedback doesn't say what is wrong")
 
     from nbgrader.api import Gradebook
 
