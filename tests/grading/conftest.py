@@ -4,35 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from submitting import LIMITS, RIGHT, graded, notebook
+from submitting import LIMITS, RIGHT, graded, notebook, why_not_wrapped
 
 from mha_teach.grading.judging import ExerciseGrade
 from mha_teach.grading.sandbox import Sandbox, bubblewrap
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-
-def why_not_wrapped() -> str:
-    """Why bubblewrap can't be used here, or nothing."""
-    if bubblewrap():
-        return ""
-    try:
-        probe = subprocess.run(
-            ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except FileNotFoundError:
-        return "bubblewrap is not installed"
-    return f"bubblewrap does not work here: {probe.stderr.strip() or probe.returncode}"
 
 
 @pytest.fixture(scope="session")

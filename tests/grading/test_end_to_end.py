@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import why_not_wrapped
-from submitting import RIGHT, notebook
+from submitting import RIGHT, notebook, why_not_wrapped
 from test_attacks import HARMLESS, REFUSED
 from test_gradebook import left_over
 from test_hostile_table import CHEATS, ENDINGS
