@@ -9,6 +9,8 @@ import nbformat
 import pytest
 from test_pages import NOTEBOOKS, PAGES, ROOT
 
+from mha_teach import exercises
+
 
 def test_search_finds_a_word(visit):
     seen = visit("search.html?q=broadcasts")
@@ -114,6 +116,14 @@ def test_the_landing_picture_waits_when_motion_is_unwelcome(visit):
     assert (
         page.evaluate("document.querySelector('.hero-token').getAttribute('transform')") == "translate(60 38)"
     )
+
+
+def test_the_page_for_teachers_lists_every_exercise_and_links_it(visit):
+    page = visit("book/instructors.html").page
+    listed = page.locator(".mha-listed tbody th code").all_text_contents()
+    assert listed[: len(exercises.all())] == [exercise.id for exercise in exercises.all()]
+    for name in NOTEBOOKS:
+        assert page.locator(f'.mha-listed th a[href="../{name}.html#exercises"]').count() >= 4
 
 
 def test_the_landing_page_names_every_chapter(visit):
