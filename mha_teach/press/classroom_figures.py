@@ -30,7 +30,7 @@ def _tools(found: Mapping | None) -> str:
     )
     return (
         f"<p>The same {found['submissions']} submissions of <code>{escape(found['assignment'])}</code>, {found['jobs']} at a time, "
-        f"went to each grader in turn: {found['exercises']} exercises with {found['points']} points each.</p>\n"
+        f"went to each grader in turn: {found['exercises']} exercises with {found['points']} test points in all.</p>\n"
         '<div class="pst-scrollable-table-container">\n<table class="table">\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
     )
