@@ -66,7 +66,7 @@ def _row(name: str, exercise: object) -> str:
     link = f'<a href="../{name}.html#exercises">{escape(exercise.title, quote=False)}</a>'
     cells = (
         KINDS.get(exercise.kind, exercise.kind),
-        f"{exercise.difficulty} of 3",
+        str(exercise.difficulty),
         str(exercise.minutes),
         str(exercise.marks) if exercise.points else "–",
         "yes" if getattr(exercise, "vary", None) else "",
