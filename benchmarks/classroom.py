@@ -135,7 +135,7 @@ def race_tools(pythons: dict[str, Path | None], count: int, chapter: str, jobs: 
     others = [
         kind(handed, work, jobs, pythons[kind.name]) for kind in (Nbgrader, Otter) if pythons[kind.name]
     ]
-    turns = [part for other in others for part in (ours, other)] + [ours] * (1 if others else 3)
+    turns = [*(part for other in others for part in (ours, other)), ours]
     runs: dict[str, list[Used]] = {}
     marks: dict[str, dict] = {}
     for one in turns:

@@ -78,10 +78,11 @@ def _prepare() -> list[str]:
     os.umask(0o077)
     gc.collect()
     gc.freeze()  # what is loaded stays shared between the processes
-    try:
-        jail.gather()
-    except (OSError, ValueError, AttributeError):
-        pass
+    if "namespaces" not in (*missing, *OPTIONS["without"]):  # else this process serves one submission only
+        try:
+            jail.gather()
+        except (OSError, ValueError, AttributeError):
+            pass
     return missing
 
 
