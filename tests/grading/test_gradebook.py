@@ -166,7 +166,8 @@ def quick(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("jobs", "longest"), [(1, 0.06), (2, 0.2)])
 def test_killed_twenty_times_and_resumed_it_equals_the_undisturbed_one(tmp_path, quick, jobs, longest):
     chance, kills, plan, halfway = random.Random(11), 0, Plan(jobs=jobs), 0
-    while kills < 20:
+    while kills < 20 or not halfway:
+        assert kills < 100
         child = in_a_process(quick, tmp_path / "killed.db", plan)
         time.sleep(chance.uniform(0, longest))
         os.kill(child, signal.SIGKILL)
@@ -174,23 +175,31 @@ def test_killed_twenty_times_and_resumed_it_equals_the_undisturbed_one(tmp_path,
         if kills and (tmp_path / "killed.db").exists():
             with Gradebook(tmp_path / "killed.db") as book:
                 assert all(len(attempt.grades[0].points) == 2 for attempt in book.attempts())
-                halfway += 0 < len(book.done()) < 60
-                if len(book.done()) == 60:  # all done: begin again with the next kills
+                done = len(book.done())
+                halfway += 0 < done < 60
+                longest *= 1.0 if done else 1.2  # a slow machine gets further before it is hit
+                if done == 60:  # all done: begin again with the next kills
                     (tmp_path / "killed.db").unlink()
-    assert halfway
     assert os.waitpid(in_a_process(quick, tmp_path / "killed.db", plan), 0)[1] == 0
     assert rows(tmp_path / "killed.db") == rows(tmp_path / "whole.db")
 
 
-def test_a_grading_process_that_is_killed_stops_the_rest_with_one_line_and_loses_nothing(tmp_path, quick):
-    def step(attempt):
-        if attempt.file == "s20.ipynb":
-            os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+def test_a_grading_process_that_is_killed_stops_the_rest_with_one_line_and_loses_nothing(
+    tmp_path, quick, monkeypatch
+):
+    judge, once = batch.grade_entry, tmp_path / "once"
 
+    def grade_entry(entry, *more):
+        if entry.name == "s40.ipynb" and not once.exists():
+            once.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return judge(entry, *more)
+
+    monkeypatch.setattr(batch, "grade_entry", grade_entry)
     with Gradebook(tmp_path / "killed.db") as book:
         with pytest.raises(SandboxError, match="run the same command again, with fewer --jobs"):
-            grade_all(waiting(quick, book)[0], book, Plan(jobs=2), step)
-        assert 20 < len(book.done()) < 60
+            grade_all(waiting(quick, book)[0], book, Plan(jobs=2), lambda attempt: None)
+        assert len(book.done()) < 60
         grade_all(waiting(quick, book)[0], book, Plan(jobs=2), lambda attempt: None)
     assert rows(tmp_path / "killed.db") == rows(tmp_path / "whole.db")
 
