@@ -233,7 +233,7 @@ def exports() -> Count:
     count.unlink(missing_ok=True)
     options = [part for pair in environments.items() for part in pair]
     command = [bin_("python"), f"{REAL}/exports.py", *options, "--count", count, *EXPORTED]
-    code = limited(command, 8 * 60, OMP_NUM_THREADS="1")
+    code = limited(command, OMP_NUM_THREADS="1")
     found = Count(**json.loads(count.read_text())) if count.exists() else Count()
     return found if found.sound == (code == 0) and count.exists() else found + Count(failed=1)
 
