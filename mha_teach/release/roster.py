@@ -26,12 +26,13 @@ _SHORTENED = re.compile(r"\d[.,]\d+E\+\d+", re.IGNORECASE)  # what a spreadsheet
 
 @dataclass(frozen=True)
 class Member:
-    """A student. ``id`` decides the numbers, ``line`` is where the roster says so; ``login`` is Canvas's, if there."""
+    """A student. ``id`` decides the numbers, ``line`` is where the roster says so; ``login`` and ``canvas`` are Canvas's, if there."""
 
     id: str
     name: str = ""
     line: int = 0
     login: str = ""
+    canvas: str = ""
 
     @property
     def tag(self) -> str:
@@ -73,12 +74,15 @@ def parse_roster(data: bytes, name: str = "roster.csv") -> list[Member]:
             "name the column that identifies a student id"
         )
     called = next((key for key in NAMES if key in keys and key != own), None)
+    exported = {"student", "id", "section"} <= set(keys)  # by Canvas: its ID is its own number
     members, wrong, seen = [], [], {}
     for line, row in rest:
         fields = dict(zip(keys, map(_tidy, row), strict=False))
         id, shown = fields.get(own, ""), fields.get(called, "") if called else ""
         if not id and "points possible" in (shown.casefold(), fields.get("student", "").casefold()):
-            continue  # Canvas's second line
+            continue  # Canvas's line below the titles
+        if exported and not id and not shown:
+            continue  # Canvas's line of posting policies
         problem = _problem(id, row, head, own)
         if (
             not problem
@@ -87,7 +91,8 @@ def parse_roster(data: bytes, name: str = "roster.csv") -> list[Member]:
             problem = f"{id} is on line {before} already: each student stands on one line"
         if problem:
             wrong.append(f"{name}, line {line}: {problem}")
-        members.append(Member(id, shown, line, fields.get("sis login id", "")))
+        canvas = id if exported and own == "id" else ""
+        members.append(Member(id, shown, line, fields.get("sis login id", ""), canvas))
     if wrong:
         more = f" (and {len(wrong) - 1} more such lines)" if len(wrong) > 1 else ""
         raise ReleaseError(wrong[0] + more)

@@ -50,6 +50,20 @@ def test_canvas_exports():
     assert people("Student;SIS Login ID\nAda;ada1\n") == [("ada1", "Ada", 2)]
 
 
+def test_canvas_line_of_posting_policies_is_no_student():
+    export = (
+        "Student,ID,SIS User ID,SIS Login ID,Section,Week 3 (8812),Final Score\n"
+        ",,,,,Manual Posting,\n    Points Possible,,,,,13.00,(read only)\n"
+        '"Yu, Berta",4712,9002,byu,"Attention, Sec 1",,\n'
+    )
+    assert [(one.id, one.name, one.login, one.canvas) for one in parse_roster(export.encode())] == [
+        ("4712", "Yu, Berta", "byu", "4712")
+    ]
+    assert parse_roster(b"id,name\n4712,Berta\n")[0].canvas == ""  # another table's numbers are its own
+    with pytest.raises(ReleaseError, match="line 2: nothing in the column id"):
+        parse_roster(export.replace(",,,,,Manual", "No One,,,,,Manual").encode())
+
+
 def test_names_alone_will_do():
     assert people(" Student \nAda  Lovelace\n") == [("Ada Lovelace", "", 2)]
 
