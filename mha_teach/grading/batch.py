@@ -59,7 +59,7 @@ def grade_data(told: dict, data: bytes | Note, plan: Plan, seed: int, sandbox: S
         notebook = Notebook(problem=data) if isinstance(data, Note) else parse(data)
         notes = notebook.notes
         if notebook.problem is None:
-            tags = tags_of(told["student"], plan.roster) if plan.roster else None
+            tags = tags_of(told["student"], plan.roster, told["canvas"]) if plan.roster else None
             submission = match(notebook, plan.chapters, tags)
             grades, notes = tuple(grade(submission, sandbox, seed)), submission.notes
             return Attempt(**told, status="graded", grades=grades, notes=tuple(notes))

@@ -41,8 +41,17 @@ class Student:
         return "unreadable" if unread else "nothing of this assignment"
 
 
-def students(attempts: list[Attempt], name: Callable[[Attempt], str] = lambda a: a.student) -> list[Student]:
+def named(attempts: list[Attempt]) -> Callable[[Attempt], str]:
+    """What to call whoever handed in an attempt: two people of one name, whom Canvas tells apart, stay two."""
+    numbers: dict[str, set[str]] = {}
+    for attempt in attempts:
+        numbers.setdefault(attempt.student, set()).update(filter(None, [attempt.canvas]))
+    return lambda a: f"{a.student} ({a.canvas})" if a.canvas and len(numbers[a.student]) > 1 else a.student
+
+
+def students(attempts: list[Attempt], name: Callable[[Attempt], str] | None = None) -> list[Student]:
     """The students, by name; where several files hold an exercise, the best grade counts and a note says so."""
+    name = name or named(attempts)
     found: dict[str, Student] = {}
     for attempt in _without_tags(attempts):
         one = found.setdefault(name(attempt), Student(name(attempt)))

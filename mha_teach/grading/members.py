@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 
 from mha_teach.grading import whose
 from mha_teach.grading.gradebook import Attempt, Gradebook
-from mha_teach.grading.marks import Student, students
+from mha_teach.grading.marks import Student, named, students
 from mha_teach.grading.reading import note
 
 
@@ -21,6 +21,7 @@ class Known:
     login: str = ""
     file: str = ""
     tag: str = ""
+    canvas: str = ""
 
     @property
     def shown(self) -> str:
@@ -31,7 +32,7 @@ class Known:
 def known(roster: Iterable[whose.Member]) -> tuple[Known, ...]:
     """The same students as plain data."""
     names = [field.name for field in fields(Known)]
-    return tuple(Known(**{name: getattr(member, name) for name in names}) for member in roster)
+    return tuple(Known(**{name: getattr(member, name, "") for name in names}) for member in roster)
 
 
 def plain(roster: Iterable[Known]) -> list[dict[str, str]]:
@@ -51,20 +52,22 @@ def of_class(attempts: list[Attempt], roster: tuple[Known, ...]) -> list[Student
     """All students: files of one member come together, whoever handed in nothing is there, whoever is unknown is named."""
     if not roster:
         return students(attempts)
-    owners: dict[str, Known | None] = {}
+    owners: dict[tuple[str, str], Known | None] = {}
     for attempt in attempts:
-        if attempt.student not in owners:
-            found = whose.members_of(attempt.student, roster)
-            owners[attempt.student] = found[0] if len(found) == 1 else None
+        if (who := (attempt.student, attempt.canvas)) not in owners:
+            found = whose.members_of(attempt.student, roster, attempt.canvas)
+            owners[who] = found[0] if len(found) == 1 else None
+    stranger = named(attempts)
 
     def name(attempt: Attempt) -> str:
-        owner = owners[attempt.student]
-        return owner.shown if owner else attempt.student
+        owner = owners[attempt.student, attempt.canvas]
+        return owner.shown if owner else stranger(attempt)
 
     found = {one.name: one for one in students(attempts, name)}
     for member in roster:
         one = found.setdefault(member.shown, Student(member.shown))
         one.id, one.login = member.id, member.login
+        one.canvas = member.canvas or one.canvas
     for one in found.values():
         if not one.id:
             one.notes.append(note("not on roster", student=one.name))

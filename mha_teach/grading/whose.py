@@ -34,17 +34,22 @@ class Tags:
     known: Mapping[str, str] = field(default_factory=dict)
 
 
-def tags_of(student: str, roster: Iterable[Member]) -> Tags:
-    """The tags of a class, as they matter for what ``student`` (the name of a file or folder) hands in."""
+def tags_of(student: str, roster: Iterable[Member], canvas: str = "") -> Tags:
+    """The tags of a class, as they matter for what ``student`` (the name of a file or folder) hands in.
+
+    ``canvas`` is the student's number there, if the file's name tells it.
+    """
     roster = list(roster)
-    mine = members_of(student, roster)
+    mine = members_of(student, roster, canvas)
     own = mine[0].tag if len(mine) == 1 else ""
     return Tags(student, own, {m.tag: m.name or m.id for m in roster})
 
 
-def members_of(student: str, roster: Iterable[Member]) -> list[Member]:
-    """Who may be meant: found by id, by the name of the file that was released, by the login, else by the name."""
+def members_of(student: str, roster: Iterable[Member], canvas: str = "") -> list[Member]:
+    """Who may be meant: found by Canvas's number, else by id, file that was released or login, else by the name."""
     roster = list(roster)
+    if canvas and (mine := [m for m in roster if getattr(m, "canvas", "") == canvas]):
+        return mine
     keys = (
         lambda m: {m.id, m.file, m.login},
         lambda m: {m.name, _family_first(m.name)},

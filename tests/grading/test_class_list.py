@@ -15,10 +15,11 @@ from mha_teach.cli import main
 from mha_teach.grading import batch, command
 from mha_teach.grading.batch import Plan, grade_data
 from mha_teach.grading.feedback import file_name
-from mha_teach.grading.marks import students
-from mha_teach.grading.members import Known, known
+from mha_teach.grading.marks import students, write_canvas
+from mha_teach.grading.members import Known, known, of_class
 from mha_teach.grading.reading import Note
 from mha_teach.grading.sandbox import bubblewrap
+from mha_teach.grading.whose import tags_of
 from mha_teach.release.roster import parse_roster
 
 ROSTER = (
@@ -102,3 +103,34 @@ def test_a_class_without_tags_misses_none_and_one_student_does():
     other = handed_in("o", "another assignment")
     assert told(a, b, other) == {"a": ["large"], "b": [], "o": ["another assignment"]}
     assert told(a, b, c) == {"a": ["no tags", "large"], "b": ["no tags"], "c": []}
+
+
+NAMESAKES = [
+    replace(made("smithjohn", 1.0, "smithjohn_111_1_a.ipynb"), canvas="111"),
+    replace(made("smithjohn", 0.5, "smithjohn_LATE_222_2_a.ipynb"), canvas="222"),
+]
+
+
+def test_two_people_of_one_name_in_canvas_stay_two():
+    assert [(one.name, one.canvas, one.total) for one in students(NAMESAKES)] == [
+        ("smithjohn (111)", "111", 3.0),
+        ("smithjohn (222)", "222", 1.5),
+    ]
+    assert [one.name for one in students(NAMESAKES[:1] * 2)] == ["smithjohn"]
+    roster = known(
+        parse_roster(b'Student,ID,Section\n"Smith, John",111,a\n"Smith, John",222,b\n"Yu, Bo",333,b\n')
+    )
+    found = [(one.name, one.canvas, one.id, one.login, one.total) for one in of_class(NAMESAKES, roster)]
+    assert found == [
+        ("Smith, John (111)", "111", "111", "", 3.0),
+        ("Smith, John (222)", "222", "222", "", 1.5),
+        ("Yu, Bo (333)", "333", "333", "", 0),
+    ]
+    assert tags_of("smithjohn", roster, "222").own == roster[1].tag and not tags_of("smithjohn", roster).own
+
+
+def test_canvas_number_goes_into_the_column_that_canvas_reads_it_from(tmp_path):
+    roster = known(parse_roster(b'Student,ID,Section\n"Yu, Bo",333,b\n'))
+    write_canvas(tmp_path / "c.csv", of_class([], roster), "Attention")
+    row = list(csv.reader((tmp_path / "c.csv").open(newline="")))[2]
+    assert row == ["Yu, Bo (333)", "333", "", "", "", ""]
