@@ -84,7 +84,8 @@ def _there(grade: ExerciseGrade, id: str) -> bool:
 
 def _rank(grade: ExerciseGrade) -> tuple:
     order = ("unreadable", "not attempted", "timeout", "error", "wrong", "open", "right")
-    return grade.score or 0.0, order.index(grade.status) if grade.status in order else 0
+    place = order.index(grade.status) if grade.status in order else 0
+    return grade.score or 0.0, place, _there(grade, grade.exercise)
 
 
 def possible(everyone: list[Student]) -> dict[str, float]:

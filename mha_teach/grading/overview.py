@@ -140,11 +140,15 @@ def _odd(everyone: list[Student]) -> str:
     for one in everyone:
         rows += [[text(one.name), text(a.file), text(n.words)] for a in one.attempts for n in a.notes]
         rows += [[text(one.name), "", text(n.words)] for n in one.notes]
+        there = {
+            g.exercise[:2] for g in one.grades.values() if all(n.kind != "missing" for n in g.notes)
+        }  # a chapter that was handed in, so that an answer which is not in it is odd
         rows += [
             [text(one.name), text(g.exercise), text(n.words)]
             for g in one.grades.values()
             for n in g.notes
             if n.kind not in ("missing", "check")
+            or (n.kind == "missing" and g.points and g.exercise[:2] in there)
         ]
     return table(("student", "where", "what"), rows, name="What was odd") if rows else tag("p", "Nothing.")
 

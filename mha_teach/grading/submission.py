@@ -11,10 +11,10 @@ from mha_teach.exercises import Exercise
 from mha_teach.grading.reading import Cell, Note, Notebook, note
 from mha_teach.grading.whose import Tags, of_cell, of_notebook
 
-_ID = re.compile(r"^\s*#+\s*exercise\s*[:：]\s*(\S.*?)\s*$", re.IGNORECASE)
-_CHECK = re.compile(r"""^\s*check\(\s*["']([^"'\n]{1,60})["']""", re.MULTILINE)
+_ID = re.compile(r"^\s*#+\s*exercise\s*[:：]\s*(\S.*)", re.IGNORECASE)
+_CHECK = re.compile(r"""^[^\S\n]*check\(\s*["']([^"'\n]{1,60})["']""", re.MULTILINE)
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣-_"), "-")
-_LONGEST = 200_000  # characters of one cell
+_LONGEST = 200_000  # characters of one cell; so no pattern here may take more than one look at each of them
 # Letters that look like Latin ones, as a copied or retyped id may hold them.
 _ALIKE = str.maketrans("асеорхуіѕԁɡһո", "aceopxyisdghn")
 
@@ -90,7 +90,9 @@ def _id_of(cell: Cell) -> str | None:
     for line in cell.source.splitlines():
         if line.strip() and not line.lstrip().startswith("%%"):
             found = _ID.match(line)
-            return re.sub(r"\s*[@＠]\s*", "@", found[1]).split()[0] if found else None
+            if not found:
+                return None
+            return "@".join(part.strip() for part in re.split("[@＠]", found[1])).split()[0]
     return None
 
 
@@ -101,9 +103,11 @@ def _answer(
     if not named:
         taken = {id(cell) for pairs in every.values() for cell, _ in pairs}
         free = [c for c in cells if id(c) not in taken and c.kind == "code" and _defines(c, exercise)]
-        if not free:
+        shared = [c for c in cells if c.kind == "code" and _defines(c, exercise)] if not free else []
+        if not free and not shared:
             return Answer(exercise, None, (note("missing", id=exercise.id),))
-        notes.append(note("no id line", id=exercise.id))
+        notes.append(note("no id line" if free else "shared cell", id=exercise.id))
+        free = free or shared
         named = [(cell, exercise.id) for cell in free]
     elif len({_body(cell.source) for cell, _ in named}) > 1:
         notes.append(note("several cells", count=len(named), id=exercise.id))
@@ -130,10 +134,11 @@ def _body(source: str) -> str:
 
 def _defines(cell: Cell, exercise: Exercise) -> bool:
     """Whether the cell defines every name of the exercise, at its left margin. Code names only: plain values are too common."""
-    names = [re.escape(name) for name in exercise.names]
+    names = exercise.names  # identifiers
     if len(names) == 1 and exercise.kind in ("recall", "derive", "explore"):
         return False
     return all(
-        re.search(rf"^(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)", cell.source, re.MULTILINE)
+        name in cell.source
+        and re.search(rf"^(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)", cell.source, re.MULTILINE)
         for name in names
     )

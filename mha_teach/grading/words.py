@@ -7,6 +7,7 @@ WORDS = {
     "too large": "It has {size:,} MB; files over {most} MB are not opened.",
     "large": "It has {size:,} MB, most of it probably output. It was graded all the same.",
     "too many parts": "It has millions of parts, so it is not opened.",
+    "too many cells": "It has {count:,} cells; with more than {most:,} it is not opened.",
     "not a notebook": "It is no notebook: {why}.",
     "empty": "The file is empty.",
     "merge conflict": "It holds the marks of an unresolved merge (<<<<<<< and >>>>>>>). Please resolve it and hand it in again.",
@@ -28,6 +29,7 @@ WORDS = {
     # one exercise's cell
     "missing": "No cell begins with the line # exercise: {id}.",
     "no id line": "The line # exercise: {id} is gone; the cell was recognised by what it defines.",
+    "shared cell": "No cell begins with the line # exercise: {id}; what it asks for was found in the cell of another one.",
     "odd id": "The id is written {given!r}; it was read as {id}.",
     "several cells": "{count} cells begin with the line # exercise: {id}. The last one that was changed counts.",
     "no code cell": "It is a {was} cell. It was read as code.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -13,6 +14,7 @@ from mha_teach.grading.gradebook import Attempt
 from mha_teach.grading.judging import ExerciseGrade, PointGrade
 from mha_teach.grading.marks import students
 from mha_teach.grading.overview import SHOWN, write_overview
+from mha_teach.grading.reading import note
 
 
 class Seen(HTMLParser):
@@ -88,3 +90,25 @@ def test_labels_are_escaped_and_kept_short():
 def test_a_page_follows_dark_and_narrow_windows(page):
     assert "prefers-color-scheme: dark" in page and 'class="table" role="region" tabindex="0"' in page
     assert 'content="width=device-width"' in page
+
+
+def test_an_answer_that_is_not_in_its_notebook_is_told_and_a_notebook_that_never_came_is_not(tmp_path):
+    gone, elsewhere = (
+        ExerciseGrade(
+            id,
+            "not attempted",
+            0.0,
+            3.0,
+            (PointGrade("one", "not attempted"),),
+            notes=(note("missing", id=id),),
+        )
+        for id in ("00-probe", "01-bag")
+    )
+    (whole,) = made("anna").grades
+    there = Attempt("anna", "a", "d", "graded", "", (whole, gone, elsewhere))
+    write_overview(tmp_path / "o.html", students([there]), ())
+    page = (tmp_path / "o.html").read_text()
+    assert "No cell begins with the line # exercise: 00-probe." in page and "exercise: 01-bag" not in page
+    untouched = replace(gone, notes=())
+    (anna,) = students([there, Attempt("anna", "b", "d", "graded", "", (untouched,))])
+    assert anna.grades["00-probe"] == untouched  # the file that has the cell speaks, not the one that hasn't

@@ -158,6 +158,13 @@ def test_a_cell_that_became_text_is_read():
     assert answer.source and kinds(answer.notes) == ["no code cell"]
 
 
+def test_two_answers_in_one_cell_both_count():
+    both = f"# exercise: 00-mend\n{RIGHT['00-mend']}\n\n{RIGHT['00-probe']}"
+    told = {a.exercise.id: (a.source, kinds(a.notes)) for a in match(parse(notebook([both]))).answers}
+    assert told["00-mend"] == (both, []) and told["00-probe"] == (both, ["shared cell"])
+    assert told["00-attend"] == (None, ["missing"])
+
+
 def test_another_assignment_is_named():
     read = match(parse(GOOD), chapters=("01",))
     assert kinds(read.notes) == ["another assignment"] and "chapter 00" in read.notes[0].words
