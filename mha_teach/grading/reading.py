@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from mha_teach.grading.words import say
 
 LARGEST, LARGE = 64 * 1024**2, 20 * 1024**2
-PARTS = 2_000_000
+PARTS, CELLS = 2_000_000, 20_000
 _MB = 1024**2
 _MARKS = (re.compile(rb"^<{7} ", re.MULTILINE), re.compile(rb"^>{7} ", re.MULTILINE))
 
@@ -99,6 +99,9 @@ def _cells_of(tree: object, found: Notebook) -> None:
         found.notes.append(note("old format", version=version if isinstance(version, int) else "3"))
     if not isinstance(cells, list):
         found.problem = note("not a notebook", why="it has no list of cells")
+        return
+    if len(cells) > CELLS:
+        found.problem = note("too many cells", count=len(cells), most=CELLS)
         return
     for cell in cells:
         if isinstance(cell, dict):

@@ -15,6 +15,7 @@ _ID = re.compile(r"^\s*#+\s*exercise\s*[:：]\s*(\S.*)", re.IGNORECASE)
 _CHECK = re.compile(r"""^[^\S\n]*check\(\s*["']([^"'\n]{1,60})["']""", re.MULTILINE)
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣-_"), "-")
 _LONGEST = 200_000  # characters of one cell; so no pattern here may take more than one look at each of them
+_TOLD = 12  # unknown ids that are named
 # Letters that look like Latin ones, as a copied or retyped id may hold them.
 _ALIKE = str.maketrans("асеорхуіѕԁɡһո", "aceopxyisdghn")
 
@@ -50,6 +51,7 @@ def match(notebook: Notebook, chapters: tuple[str, ...] = (), tags: Tags | None 
     cells = [Cell(cell.kind, cell.source[:_LONGEST]) for cell in notebook.cells]
     found.code = [cell.source for cell in cells if cell.kind == "code"]
     every = {exercise.id: exercise for exercise in exercises.all()}
+    unknown: list[str] = []
     named: dict[str, list[tuple[Cell, str]]] = {}
     for cell in cells:
         if (given := _id_of(cell)) is None:
@@ -57,7 +59,8 @@ def match(notebook: Notebook, chapters: tuple[str, ...] = (), tags: Tags | None 
         if (id := tidy(given).partition("@")[0]) in every:
             named.setdefault(id, []).append((cell, given))
         else:
-            found.notes.append(note("unknown id", id=given[:60]))
+            unknown.append(given[:60])
+    found.notes += [note("unknown id", id=id) for id in list(dict.fromkeys(unknown))[:_TOLD]]
     there = {id[:2] for id in named}
     if not there:
         there = (
