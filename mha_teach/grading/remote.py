@@ -73,7 +73,7 @@ class Remote:
         value = wire.unpack(head.get("value"), blob, self._stranger, seen)
         changed = head.get("changed")
         for key, tree in changed.items() if isinstance(changed, dict) else ():
-            target = given[int(key)] if key.isdecimal() and int(key) < len(given) else None
+            target = given[int(key)] if key.isdecimal() and len(key) < 6 and int(key) < len(given) else None
             source = wire.unpack(tree, blob, lambda other: None)
             if target is not None and isinstance(source, torch.Tensor):
                 _carry_over(source, target)

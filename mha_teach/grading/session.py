@@ -135,8 +135,9 @@ class Session:
 
     def _receive(self) -> tuple[dict, bytes]:
         first, second = wire.HEAD.unpack(self._exactly(wire.HEAD.size))
-        if first > wire.LARGEST or second > wire.LARGEST:
-            raise Unreadable(f"what came back is longer than {wire.LARGEST // 1024**2} MB")
+        for size, most in ((first, wire.HEAD_MOST), (second, wire.LARGEST)):
+            if size > most:
+                raise Unreadable(f"what came back is longer than {most // 1024**2} MB")
         head, blob = self._exactly(first), self._exactly(second)
         try:
             head = json.loads(head)

@@ -16,6 +16,7 @@ import torch
 
 HEAD = struct.Struct(">II")
 LARGEST = 32 * 1024**2  # bytes of one message
+HEAD_MOST = LARGEST // 4  # of these, bytes of JSON, which takes many times as much when it is read
 DEPTH, PARTS, TEXT, DIGITS = 16, 20_000, 20_000, 4000
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -154,7 +155,7 @@ def unpack(tree: object, blob: bytes, other: Callable[[Opaque], object], seen: l
 
     ``seen`` is filled with (tensor, its details) in the order in which they were packed.
     """
-    left, tensors = [PARTS + 1], []
+    left, room, tensors = [PARTS + 1], [2 * LARGEST], []
 
     def build(node: object, depth: int) -> object:
         left[0] -= 1
@@ -180,6 +181,7 @@ def unpack(tree: object, blob: bytes, other: Callable[[Opaque], object], seen: l
             case ["d", list() as pairs]:
                 return {_key(build(k, depth + 1)): build(v, depth + 1) for k, v in pairs}
             case ["t", str() as name, list() as shape, int() as start, int() as size, dict() as more]:
+                _take(room, DTYPES[name].itemsize, shape, size)
                 found = _tensor_from(name, shape, _cut(blob, start, size), more)
                 tensors.append(found)
                 if seen is not None:
@@ -187,7 +189,8 @@ def unpack(tree: object, blob: bytes, other: Callable[[Opaque], object], seen: l
                 return found
             case ["=", int() as place] if 0 <= place < len(tensors):
                 return tensors[place]
-            case ["a", str() as name, list() as shape, int() as start, int() as size]:
+            case ["a", str() as name, list() as shape, int() as start, int() as size] if len(name) < 8:
+                _take(room, np.dtype(name).itemsize, shape, size)
                 return _array_from(name, shape, _cut(blob, start, size))
             case ["o", str() as name, int() as handle, about] if len(name) <= 80:
                 return other(Opaque(name, handle, about))
@@ -197,15 +200,7 @@ def unpack(tree: object, blob: bytes, other: Callable[[Opaque], object], seen: l
         return build(tree, 0)
     except Unfit:
         raise
-    except (
-        ValueError,
-        TypeError,
-        RuntimeError,
-        OverflowError,
-        KeyError,
-        RecursionError,
-        MemoryError,
-    ) as error:
+    except (ValueError, TypeError, RuntimeError, OverflowError, KeyError, MemoryError) as error:
         raise Unfit(f"a part that can't be read ({type(error).__name__})") from None
 
 
@@ -220,6 +215,13 @@ def _cut(blob: bytes, start: int, size: int) -> bytearray:
     if start < 0 or size < 0 or start + size > len(blob):
         raise Unfit("bytes that aren't there")
     return bytearray(blob[start : start + size])
+
+
+def _take(room: list[int], width: int, shape: list, size: int) -> None:
+    """Many parts may name the same bytes, and a stride of nought makes one byte many: what is built is counted."""
+    room[0] -= max(width * math.prod(_sizes(shape)), size)
+    if room[0] < 0:
+        raise Unfit(f"more than {2 * LARGEST // 1024**2} MB of numbers")
 
 
 def _sizes(shape: list) -> tuple[int, ...]:
