@@ -1,6 +1,7 @@
 """All of the book's checks, one stage after another, with a count at the end. ``make test`` runs this file.
 
 ``make test ONLY=nbval`` runs one stage, ``ONLY=ruff,pytest`` two. A stage that fails doesn't stop the later ones.
+The slow stage runs where it is named, or with ``make test SLOW=1``, as before every release.
 """
 
 from __future__ import annotations
@@ -277,6 +278,9 @@ STAGES: Mapping[str, tuple[str, Callable[[], Count]]] = {
 }
 
 
+SLOW = ("exports",)  # makes two environments more and takes minutes
+
+
 def one(name: str, what: str, check: Callable[[], Count], place: str) -> Count:
     """Run one stage between two lines that say its name and how it went."""
     print(f"\n[{place}] {name}: {what}", flush=True)
@@ -290,14 +294,14 @@ def one(name: str, what: str, check: Callable[[], Count], place: str) -> Count:
     return count
 
 
-def main(arguments: list[str], only: str = "", stages: Mapping = STAGES) -> int:
-    """Run the chosen stages; the last line is the count."""
+def main(arguments: list[str], only: str = "", stages: Mapping = STAGES, slow: bool = False) -> int:
+    """Run the chosen stages; the last line is the count. Without ``slow``, those of ``SLOW`` only if ``only`` names them."""
     chosen = {"oldest": ("oldest releases", oldest)} if arguments == ["oldest"] else dict(stages)
     names = [name for name in re.split(r"[,\s]+", only) if name]
     if unknown := [name for name in names if name not in chosen]:
         print(f"No stage {', '.join(unknown)}: choose from {', '.join(chosen)}.", file=sys.stderr)
         return 2
-    names = names or list(chosen)
+    names = names or [name for name in chosen if slow or name not in SLOW]
     OUT.mkdir(parents=True, exist_ok=True)
     counts = {name: one(name, *chosen[name], f"{i}/{len(names)}") for i, name in enumerate(names, start=1)}
     print()
@@ -311,4 +315,4 @@ def main(arguments: list[str], only: str = "", stages: Mapping = STAGES) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], os.environ.get("ONLY", "")))
+    sys.exit(main(sys.argv[1:], os.environ.get("ONLY", ""), slow=bool(os.environ.get("SLOW"))))

@@ -79,6 +79,14 @@ def test_exit_codes(out: Path, capsys: pytest.CaptureFixture) -> None:
     assert "No stage nonsense: choose from full, empty." in capsys.readouterr().err
 
 
+def test_the_slow_stage_runs_where_it_is_asked_for(out: Path, capsys: pytest.CaptureFixture) -> None:
+    plan = {"quick": ("a", lambda: Count(2)), stages.SLOW[0]: ("b", lambda: Count(3))}
+    for how, total in (({}, 2), ({"slow": True}, 5), ({"only": stages.SLOW[0]}, 3)):
+        assert stages.main([], stages=plan, **how) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == f"{total} passed, 0 failed", how
+    assert set(stages.SLOW) <= set(stages.STAGES)
+
+
 def test_without_notebooks_nothing_passes(tmp_path: Path) -> None:
     assert stages.notebooks("none", Path("nowhere"), tmp_path) == Count(0, 1)
 

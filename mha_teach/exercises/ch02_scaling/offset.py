@@ -31,7 +31,7 @@ def _offset(q: int, k: int) -> Exercise:
     """The variances of the numbers in the query and in the key."""
     plain = (q, k) == (1, 1)
     both, total = q * k, q + k
-    right = f'variance = "d_k * ({both} + {total}*m**2)"\n'
+    right = f'score_variance = "d_k * ({both} + {total}*m**2)"\n'
     inner = f"({both} + {total}*m**2)"
     second = "(1 + m**2)**2" if plain else f"({q} + m**2)*({k} + m**2)"
     row = "(1 + m**2)" if plain else f"({both} + {k}*m**2)"
@@ -49,7 +49,7 @@ def _offset(q: int, k: int) -> Exercise:
             "their **mean is $m$** instead of 0. "
         )
         + "Give $\\mathrm{Var}(q\\cdot k)$ as a formula in `d_k` and `m`, as text, such as `'d_k * m'`.",
-        stub='variance = ""\n',
+        stub='score_variance = ""\n',
         solution=right,
         points=(
             _special(
@@ -113,9 +113,9 @@ def _offset(q: int, k: int) -> Exercise:
             ),
         ),
         variants=(
-            f'variance = "d_k * (({q} + m**2)*({k} + m**2) - m**4)"\n',
-            f'variance = "{both} * d_k + {total} * d_k * m^2"\n',
-            f"def variance(d_k, m):\n    second = ({q} + m * m) * ({k} + m * m)\n    return d_k * (second - m**4)\n",
+            f'score_variance = "d_k * (({q} + m**2)*({k} + m**2) - m**4)"\n',
+            f'score_variance = "{both} * d_k + {total} * d_k * m^2"\n',
+            f"def score_variance(d_k, m):\n    second = ({q} + m * m) * ({k} + m * m)\n    return d_k * (second - m**4)\n",
         ),
         why=(
             "(1+m²)² - m⁴ = 1 + 2m². One row sees only 1 + m² of it"

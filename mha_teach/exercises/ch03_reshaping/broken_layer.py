@@ -33,7 +33,7 @@ _VIEW = ".view(batch, n, 3, num_heads, -1)\n    q, k, v = qkv.permute(2, 0, 3, 1
 _FOUR = ("x", "w_qkv", "w_o", "num_heads")
 
 
-def _given(draw: Draw, batch: int = 2, n: int = 5, heads: int = 3, d_k: int = 2, d_model: int = 7) -> tuple:
+def _given(draw: Draw, batch: int = 2, n: int = 5, heads: int = 2, d_k: int = 3, d_model: int = 7) -> tuple:
     x = draw.normal(batch, n, d_model).double()
     w_qkv = draw.normal(d_model, 3 * heads * d_k).double()
     return x, w_qkv, draw.normal(heads * d_k, d_model).double(), heads
@@ -123,6 +123,12 @@ BROKEN = Exercise(
             "the first position",
             "The heads get their own columns now. On the way out, a row still holds one head's answers for several positions.",
             ((".transpose(1, 2).reshape", ".reshape"),),
+        ),
+        Mutant(
+            "only the permute repaired",
+            "one position",
+            "The permute takes the roles from the third axis now; the view still puts the heads there.",
+            ((".view(batch, n, 3, num_heads, -1)", ".view(batch, n, num_heads, 3, -1)"),),
         ),
         Mutant(
             "split without a transpose",

@@ -1,6 +1,6 @@
 """The exports in the hands of the real nbgrader and the real otter: their scores are ours, for every known answer.
 
-Right answers, stubs, every mutant and every variant of the chapters named are handed in. ``make test ONLY=exports``
+Right answers, stubs and every mutant of the chapters named are handed in. ``make test ONLY=exports``
 runs this with the environments that it needs; by itself, for other chapters:
 
     python tests/release/real/exports.py --nbgrader ENV --otter ENV [--plain ENV] CHAPTER ...

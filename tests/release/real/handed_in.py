@@ -14,11 +14,9 @@ SEED = 20011  # of the hidden tests; the check in a notebook has 0
 
 
 def answers(exercise: Exercise) -> list[tuple[str, str]]:
-    """Name and source of every answer that is known: solution, stub, all mutants, all variants."""
+    """Name and source of the solution, the stub and all mutants."""
     known = [("solution", exercise.solution), ("stub", exercise.stub)]
-    known += [(f"mutant: {mutant.name}", exercise.source_of(mutant)) for mutant in exercise.mutants]
-    known += [(f"variant {i}", source) for i, source in enumerate(exercise.variants, start=1)]
-    return known
+    return known + [(f"mutant: {one.name}", exercise.source_of(one)) for one in exercise.mutants]
 
 
 def submissions(assignment: Assignment) -> list[dict[str, tuple[str, str]]]:
