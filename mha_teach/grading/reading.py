@@ -53,6 +53,14 @@ def parse(data: bytes) -> Notebook:
     if not data.strip(b"\0 \t\r\n"):
         found.problem = note("empty")
         return found
+    if data.startswith(b"PK\x03\x04"):
+        found.problem = note(
+            "not a notebook", why="it is a zip file or an office document under another name"
+        )
+        return found
+    if data.lstrip()[:15].lower().startswith((b"<!doctype", b"<html")):
+        found.problem = note("not a notebook", why="it is a web page that was saved under its name")
+        return found
     text, encoding = _decode(data)
     if encoding == "utf-8-sig":
         found.notes.append(note("byte order mark"))

@@ -98,6 +98,8 @@ def test_it_is_read_all_the_same_and_named(name):
         (b'{"cells": ' + b"9" * 10_000 + b"}", "not a notebook"),
         (bytes(range(256)) * 9, "not a notebook"),
         (b"%PDF-1.7 ...", "not a notebook"),
+        (b"PK\x03\x04\xff a document", "not a notebook"),
+        (b"\n<!DOCTYPE html><html>", "not a notebook"),
     ],
 )
 def test_what_can_not_be_read_is_named(data, kind):
@@ -156,6 +158,12 @@ def test_a_cell_that_became_text_is_read():
     data["cells"][1]["cell_type"] = "markdown"
     answer = next(a for a in match(parse(json.dumps(data).encode())).answers if a.exercise.id == "00-mend")
     assert answer.source and kinds(answer.notes) == ["no code cell"]
+
+
+def test_what_a_file_really_is_is_told():
+    for data, words in ((b"PK\x03\x04\xff", "a zip file or an office document"), (b"<html>", "a web page")):
+        read = parse(data)
+        assert words in read.problem.words and read.notes == []
 
 
 def test_two_answers_in_one_cell_both_count():
@@ -252,7 +260,7 @@ def test_zip_files_are_read_without_unpacking(tmp_path):
 def test_an_unreadable_file_is_unreadable_at_every_point_and_never_a_nought(tmp_path):
     (tmp_path / "anna.ipynb").write_bytes(b"{")
     (entry,) = collect(tmp_path)
-    attempt = grade_entry(entry, entry.digest(), Plan(chapters=("00",)), 1, None)
+    attempt = grade_entry(entry, Plan(chapters=("00",)), 1, None)
     assert attempt.status == "unreadable" and kinds(attempt.notes) == ["not a notebook"]
     assert {p.status for grade in attempt.grades for p in grade.points} == {"unreadable"}
     assert len(attempt.grades) == 5
