@@ -46,7 +46,8 @@ def write_feedback(folder: Path, student: Student) -> Path:
 
 
 def _exercise(grade: ExerciseGrade) -> str:
-    marks = f", {grade.score * grade.marks:.4g} of {grade.marks:g}" if grade.score is not None else ""
+    known = grade.score is not None and grade.status != "unreadable"
+    marks = f", {grade.score * grade.marks:.4g} of {grade.marks:g}" if known else ""
     parts = [tag("h2", text(f"{grade.exercise} {_title(grade.exercise)}"))]
     parts.append(
         tag("p", text(STATUS.get(grade.status, grade.status) + marks), grade.status.replace(" ", "-"))

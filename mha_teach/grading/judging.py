@@ -150,4 +150,7 @@ def _from_verdict(exercise: Exercise, verdict: Verdict, notes: list[Note], time_
 
 def _sentence(point: object) -> str:
     """What went wrong, without the numbers that the judge expected or handed over: those stay with the judge."""
-    return " ".join(part for part in (point.message, point.difference) if part)
+    difference = point.difference or ""
+    if point.message.endswith((".", "!", "?")):
+        difference = difference[:1].upper() + difference[1:]
+    return " ".join(part for part in (point.message, difference) if part)

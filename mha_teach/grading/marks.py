@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from mha_teach import exercises
 from mha_teach.grading.gradebook import Attempt
 from mha_teach.grading.judging import ExerciseGrade
 from mha_teach.grading.reading import Note
@@ -62,11 +63,16 @@ def students(attempts: list[Attempt], name: Callable[[Attempt], str] | None = No
             if best is None or _rank(grade) > _rank(best):
                 one.grades[grade.exercise] = grade
     for one in found.values():
+        one.grades = {id: one.grades[id] for id in in_order(one.grades)}
+        several: dict[int, list[str]] = {}
         for id in one.grades:
             holding = [a for a in one.attempts if any(_there(g, id) for g in a.grades)]
-            if len(holding) > 1:
-                one.notes.append(Note("several files", f"{id}: {say('several files', count=len(holding))}"))
-        one.grades = dict(sorted(one.grades.items()))
+            several.setdefault(len(holding), []).append(id)
+        one.notes += [
+            Note("several files", f"{', '.join(ids)}: {say('several files', count=count)}")
+            for count, ids in several.items()
+            if count > 1
+        ]
     return list(found.values())
 
 
@@ -91,7 +97,13 @@ def _rank(grade: ExerciseGrade) -> tuple:
 def possible(everyone: list[Student]) -> dict[str, float]:
     """The exercises of the class, by id, with their marks."""
     found = {g.exercise: g.marks for one in everyone for g in one.grades.values() if g.points}
-    return dict(sorted(found.items()))
+    return {id: found[id] for id in in_order(found)}
+
+
+def in_order(ids: Iterable[str]) -> list[str]:
+    """Exercises as the book has them; those of another edition come last."""
+    places = {exercise.id: place for place, exercise in enumerate(exercises.all())}
+    return sorted(ids, key=lambda id: (places.get(id, len(places)), id))
 
 
 def write_plain(path: Path, everyone: list[Student]) -> None:
@@ -110,7 +122,10 @@ def write_plain(path: Path, everyone: list[Student]) -> None:
         ]
         for id in marks:
             grade = one.grades.get(id)
-            row += [f"{grade.score * grade.marks:.4g}", grade.status] if grade else ["", one.status]
+            if grade and grade.status != "unreadable":
+                row += [f"{grade.score * grade.marks:.4g}", grade.status]
+            else:
+                row += ["", grade.status if grade else one.status]
         rows.append(row)
     _write(path, rows)
 

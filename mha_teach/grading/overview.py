@@ -9,7 +9,7 @@ from mha_teach import exercises
 from mha_teach.exercises.display import plain
 from mha_teach.grading.chart import STYLE, Bar, chart, legend
 from mha_teach.grading.feedback import file_name
-from mha_teach.grading.marks import Student, possible
+from mha_teach.grading.marks import Student, in_order, possible
 from mha_teach.grading.page import table, tag, text, write
 from mha_teach.grading.sandbox import LOST
 
@@ -132,7 +132,8 @@ def _called(id: str) -> str:
 
 
 def _ordered(counts: Counter) -> list[tuple]:
-    return sorted(counts.items(), key=lambda pair: (pair[0][0], -pair[1], pair[0]))
+    place = {id: n for n, id in enumerate(in_order({key[0] for key in counts}))}
+    return sorted(counts.items(), key=lambda pair: (place[pair[0][0]], -pair[1], pair[0]))
 
 
 def _odd(everyone: list[Student]) -> str:

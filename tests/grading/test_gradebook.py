@@ -9,16 +9,19 @@ import random
 import signal
 import sqlite3
 import time
+from types import SimpleNamespace
 from typing import Self
 
 import pytest
 from submitting import LIMITS, RIGHT, notebook
 
+from mha_teach import exercises
 from mha_teach.grading import batch
 from mha_teach.grading.batch import Plan, grade_all, waiting
+from mha_teach.grading.feedback import write_feedback
 from mha_teach.grading.gradebook import Attempt, Gradebook, GradebookError
-from mha_teach.grading.judging import ExerciseGrade, PointGrade
-from mha_teach.grading.marks import students, write_canvas, write_plain
+from mha_teach.grading.judging import ExerciseGrade, PointGrade, _sentence, whole
+from mha_teach.grading.marks import in_order, possible, students, write_canvas, write_plain
 from mha_teach.grading.reading import Note
 from mha_teach.grading.sandbox import SandboxError, bubblewrap
 
@@ -115,6 +118,30 @@ def test_tables_for_spreadsheet_and_canvas(tmp_path):
     assert canvas[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Attention"]
     assert canvas[1] == ["    Points Possible", "", "", "", "", "3"]
     assert canvas[4] == ["carl", "77", "", "", "", ""]
+
+
+def test_exercises_stand_in_the_order_of_the_book():
+    ids = ["03-strides", "00-mend", "03-addresses", "99-gone", "00-attend"]
+    assert in_order(ids) == ["00-attend", "00-mend", "03-addresses", "03-strides", "99-gone"]
+    everyone = students([made("anna", file=id, id=id) for id in ids])
+    assert list(everyone[0].grades) == in_order(ids)
+    assert list(possible(everyone)) == in_order(ids)
+
+
+def test_what_could_not_be_read_is_no_nought(tmp_path):
+    lost = whole(exercises.get("00-mend"), "unreadable", "The file is empty.")
+    everyone = students([made("anna"), Attempt("carl", "c", "d", "unreadable", "", (lost,), ())])
+    write_plain(tmp_path / "p.csv", everyone)
+    table = list(csv.reader((tmp_path / "p.csv").open(newline="")))
+    assert table[2] == ["carl", "unreadable", "", table[1][3], "", "unreadable"]
+    page = write_feedback(tmp_path, everyone[1]).read_text()
+    assert "could not be read<" in page and "0 of" not in page
+
+
+def test_two_sentences_begin_like_two_sentences():
+    point = SimpleNamespace(message="Rows sum to 1.", difference="the answer differs most at [0]")
+    assert _sentence(point) == "Rows sum to 1. The answer differs most at [0]"
+    assert _sentence(SimpleNamespace(message="", difference="the answer is 3")) == "the answer is 3"
 
 
 class Quick:
