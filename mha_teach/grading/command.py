@@ -10,7 +10,7 @@ from pathlib import Path
 from mha_teach.grading.batch import Plan, grade_all, waiting
 from mha_teach.grading.feedback import write_feedback
 from mha_teach.grading.gradebook import Gradebook
-from mha_teach.grading.marks import Student, write_canvas, write_plain
+from mha_teach.grading.marks import Student, possible, write_canvas, write_plain
 from mha_teach.grading.members import known, of_class, remembered
 from mha_teach.grading.overview import write_overview
 from mha_teach.grading.progress import Bar
@@ -56,7 +56,7 @@ def run(folder: Path, out: Path | None, plan: Plan) -> list[Student]:
             missing = tuple(dict.fromkeys((*missing, *found)))
             book.replace("missing", ",".join(missing))
         everyone = of_class(book.attempts(), plan.roster)
-    write_all(out, everyone, missing)
+    write_all(out, everyone, missing, title(everyone))
     return everyone
 
 
@@ -72,10 +72,15 @@ def warn(missing: tuple[str, ...]) -> None:
         )
 
 
-def write_all(out: Path, everyone: list[Student], missing: tuple[str, ...]) -> None:
+def title(everyone: list[Student]) -> str:
+    """Canvas's name for the assignment: another one for other chapters, or one week's import would replace another's."""
+    return " ".join(("Attention", *sorted({id[:2] for id in possible(everyone)})))
+
+
+def write_all(out: Path, everyone: list[Student], missing: tuple[str, ...], name: str = "Attention") -> None:
     """The tables and pages, from the gradebook alone."""
     write_plain(out / "grades.csv", everyone)
-    write_canvas(out / "canvas.csv", everyone, "Attention")
+    write_canvas(out / "canvas.csv", everyone, name)
     for student in filter(lambda one: one.attempts, everyone):
         write_feedback(out / "feedback", student)
     write_overview(out / "overview.html", everyone, missing)

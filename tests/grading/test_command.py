@@ -70,6 +70,7 @@ def test_everything_is_written(graded):
     } | {"emil": status["emil"]}
     assert float(status["emil"][1]) < 7
     assert "anna,1234,,,,7" in (out / "canvas.csv").read_text()
+    assert (out / "canvas.csv").read_text().splitlines()[0].endswith(",Section,Attention 00")
     assert len(list((out / "feedback").iterdir())) == 5
 
 
