@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from statistics import fmean, median
 
 from mha_teach import exercises
 from mha_teach.exercises.display import plain
@@ -51,12 +52,25 @@ def write_overview(
             ),
         )
     )
+    parts += _marks(graded, sum(marks.values()))
     parts += [tag("h2", "Exercises"), *_exercises(everyone, marks)]
     parts += [tag("h2", "Where answers fail"), *_points(everyone, marks)]
     parts += [tag("h2", "Misconceptions"), *_misconceptions(everyone)]
     parts += [tag("h2", "To look at"), _odd(everyone)]
     parts += [tag("h2", "Students"), _students(everyone, marks, pages)]
     write(path, "Overview of the class", parts, STYLE)
+
+
+def _marks(graded: list[Student], of: float) -> list[str]:
+    """How the class did in two sentences, and who needs a word."""
+    if not graded or not of:
+        return []
+    totals = [one.total for one in graded]
+    low = [one for one in sorted(graded, key=lambda one: one.total) if one.total < of / 2]
+    said = f"Of those graded, the mean is {fmean(totals):.3g} and the median {median(totals):.3g} marks. "
+    said += f"{len(low)} of them {'has' if len(low) == 1 else 'have'} less than half of the marks"
+    names = ", ".join(one.name for one in low[:SHOWN]) + (", …" if len(low) > SHOWN else "")
+    return [tag("p", text(f"{said}: {names}." if low else f"{said}."))]
 
 
 def _absent(everyone: list[Student]) -> str:
@@ -109,8 +123,15 @@ def _misconceptions(everyone: list[Student]) -> list[str]:
     )
     if not counts:
         return [tag("p", "None was recognised.")]
-    rows = [[text(id), text(name), text(words), str(n)] for (id, name, words), n in _ordered(counts)]
-    head = ("exercise", "behaves like", "what is wrong with it", "answers")
+    who: dict[tuple, list[str]] = {}
+    for one in everyone:
+        for g in filter(lambda g: g.diagnosis, one.grades.values()):
+            who.setdefault((g.exercise, g.diagnosis, g.words), []).append(one.name)
+    rows = [
+        [*map(text, key), str(n), text(", ".join(who[key][:SHOWN]) + (", …" if n > SHOWN else ""))]
+        for key, n in _ordered(counts)
+    ]
+    head = ("exercise", "behaves like", "what is wrong with it", "answers", "whose")
     drawn = _most("misconceptions", "The misconceptions seen most often", counts)
     return [*drawn, table(head, rows, [3], "Misconceptions")]
 
@@ -138,7 +159,7 @@ def _ordered(counts: Counter) -> list[tuple]:
 
 def _odd(everyone: list[Student]) -> str:
     rows = []
-    for one in everyone:
+    for one in sorted(everyone, key=lambda one: one.status == "graded"):  # who has no marks stands first
         rows += [[text(one.name), text(a.file), text(n.words)] for a in one.attempts for n in a.notes]
         rows += [[text(one.name), "", text(n.words)] for n in one.notes]
         there = {

@@ -112,3 +112,22 @@ def test_an_answer_that_is_not_in_its_notebook_is_told_and_a_notebook_that_never
     untouched = replace(gone, notes=())
     (anna,) = students([there, Attempt("anna", "b", "d", "graded", "", (untouched,))])
     assert anna.grades["00-probe"] == untouched  # the file that has the cell speaks, not the one that hasn't
+
+
+def test_the_first_lines_say_how_the_class_did_and_who_needs_a_word(tmp_path):
+    attempts = [
+        made(name, score) for name, score in (("anna", 1.0), ("bo", 1.0), ("<carl>", 0.25), ("dora", 0.5))
+    ]
+    attempts.append(Attempt("zoe", "zoe.ipynb", "d", "unreadable", "", (), (note("empty"),)))
+    write_overview(tmp_path / "o.html", students(attempts), ())
+    page = (tmp_path / "o.html").read_text()
+    assert (
+        "the mean is 2.06 and the median 2.25 marks. 1 of them has less than half of the marks: &lt;carl&gt;."
+        in page
+    )
+    assert "<td>anna, bo, &lt;carl&gt;, dora</td>" in page  # whose misconception it is
+    assert page.index("The file is empty.") < page.index("It is large.")
+    write_overview(tmp_path / "o.html", students(attempts[:1]), ())
+    assert "0 of them have less than half of the marks." in (tmp_path / "o.html").read_text()
+    write_overview(tmp_path / "o.html", students(attempts[4:]), ())
+    assert "the mean is" not in (tmp_path / "o.html").read_text()
