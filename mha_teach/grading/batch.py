@@ -16,6 +16,7 @@ import torch
 
 from mha_teach import exercises
 from mha_teach.grading.collect import Entry, collect
+from mha_teach.grading.collect import digest as digest_of
 from mha_teach.grading.gradebook import Attempt, Gradebook
 from mha_teach.grading.judging import grade, whole
 from mha_teach.grading.reading import Note, Notebook, note, parse
@@ -43,8 +44,10 @@ class Plan:
 
 
 def grade_entry(entry: Entry, digest: str, plan: Plan, seed: int, sandbox: Sandbox) -> Attempt:
-    """Read and judge one file; whatever it holds, an attempt comes back."""
-    return grade_data(told(entry, digest), entry.data(), plan, seed, sandbox)
+    """Read and judge one file; whatever it holds, an attempt comes back. ``digest`` is what it had when it was listed; it
+    may have gone or changed since."""
+    data = entry.data()
+    return grade_data(told(entry, digest_of(data)), data, plan, seed, sandbox)
 
 
 def told(entry: Entry, digest: str) -> dict[str, str]:
@@ -76,10 +79,12 @@ def grade_data(told: dict, data: bytes | Note, plan: Plan, seed: int, sandbox: S
 def waiting(folder: Path, book: Gradebook) -> tuple[list[tuple[Entry, str]], int]:
     """What is not in the gradebook yet, each with its digest; and how many files there are in all."""
     entries, done, found = collect(folder), book.done(), {}
-    for entry in entries:
-        key = entry.name, entry.digest()
+    listed = [(entry, entry.digest()) for entry in entries]
+    for entry, digest in listed:
+        key = entry.name, digest
         if key not in done:
             found.setdefault(key, (entry, key[1]))
+    book.lies((entry.name, digest) for entry, digest in listed)
     return list(found.values()), len(entries)
 
 

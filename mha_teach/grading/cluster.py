@@ -21,6 +21,7 @@ from distributed.scheduler import KilledWorker
 
 from mha_teach.grading import seat
 from mha_teach.grading.batch import Plan, grade_data, told
+from mha_teach.grading.collect import digest as digest_of
 from mha_teach.grading.gradebook import Attempt, from_plain
 from mha_teach.grading.members import known, plain
 from mha_teach.grading.reading import Note
@@ -161,7 +162,7 @@ class Run:
                     entry, digest = left.pop()
                     data = entry.data()
                     if isinstance(data, Note):  # nothing to send
-                        yield grade_data(told(entry, digest), data, self._plan, self._seed, None), ()
+                        yield grade_data(told(entry, digest_of(data)), data, self._plan, self._seed, None), ()
                     else:
                         self._send(entry, digest, data)
                 for future in self._finished():
@@ -184,7 +185,9 @@ class Run:
     def _send(self, entry: object, digest: str, data: bytes) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a submission is large
-            future = self._client.submit(self._judge, self._options, told(entry, digest), data, pure=False)
+            future = self._client.submit(
+                self._judge, self._options, told(entry, digest_of(data)), data, pure=False
+            )
         self._flying[future] = entry, digest
 
     def _finished(self) -> list[distributed.Future]:

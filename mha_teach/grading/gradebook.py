@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
@@ -17,6 +19,7 @@ CREATE TABLE IF NOT EXISTS setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS attempt (
     id INTEGER PRIMARY KEY, student TEXT NOT NULL, canvas TEXT NOT NULL, file TEXT NOT NULL, digest TEXT NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('graded', 'unreadable')), UNIQUE (file, digest));
+CREATE TABLE IF NOT EXISTS lying (file TEXT PRIMARY KEY, digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS exercise (
     attempt INTEGER NOT NULL REFERENCES attempt, exercise TEXT NOT NULL, status TEXT NOT NULL, score REAL,
     marks REAL NOT NULL, diagnosis TEXT NOT NULL, words TEXT NOT NULL, hint TEXT NOT NULL,
@@ -90,12 +93,14 @@ class Gradebook:
 
     def setting(self, key: str, value: str) -> str:
         """The value stored under ``key``; ``value`` is stored if there is none."""
-        self._base.execute("INSERT OR IGNORE INTO setting VALUES (?, ?)", (key, value))
+        with self._writing():
+            self._base.execute("INSERT OR IGNORE INTO setting VALUES (?, ?)", (key, value))
         return self._base.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()[0]
 
     def replace(self, key: str, value: str) -> None:
         """Store ``value`` under ``key``, whatever was there."""
-        self._base.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, value))
+        with self._writing():
+            self._base.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, value))
 
     def seed(self) -> int:
         """The seed of all inputs: drawn once for a class, so that it is fair and can't be guessed."""
@@ -105,28 +110,40 @@ class Gradebook:
         """(file, digest) of every attempt that is recorded whole."""
         return set(self._base.execute("SELECT file, digest FROM attempt"))
 
+    def lies(self, files: Iterable[tuple[str, str]]) -> None:
+        """Note which version of each file, (file, digest), lies in the folder: an older one may be back."""
+        with self._writing():
+            self._base.executemany(
+                "INSERT OR REPLACE INTO lying VALUES (?, ?)", [tuple(map(_clean, one)) for one in files]
+            )
+
     def record(self, attempt: Attempt) -> bool:
         """Write an attempt with all its rows in one transaction; False if it is there already."""
-        base = self._base
-        try:
-            base.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:  # another command writes, or the disk is full
-            raise GradebookError(
-                f"{self.path} can't be written ({error}): run the same command again"
-            ) from None
-        try:
+        with self._writing():
             row = (attempt.student, attempt.canvas, attempt.file, attempt.digest, attempt.status)
-            made = base.execute(
+            made = self._base.execute(
                 "INSERT OR IGNORE INTO attempt (student, canvas, file, digest, status) VALUES (?, ?, ?, ?, ?)",
                 tuple(map(_clean, row)),
             )
             if made.rowcount == 1:
                 self._rows(made.lastrowid, attempt)
-            base.execute("COMMIT")
-        except BaseException:
-            base.execute("ROLLBACK")
-            raise
         return made.rowcount == 1
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction: all of it or nothing."""
+        try:
+            self._base.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:  # another command writes, or the disk is full
+            raise GradebookError(
+                f"{self.path} can't be written ({error}): run the same command again"
+            ) from None
+        try:
+            yield
+            self._base.execute("COMMIT")
+        except BaseException:
+            self._base.execute("ROLLBACK")
+            raise
 
     def _rows(self, number: int, attempt: Attempt) -> None:
         notes = [("", place, n) for place, n in enumerate(attempt.notes)]
@@ -150,7 +167,7 @@ class Gradebook:
         )
 
     def attempts(self) -> list[Attempt]:
-        """The last attempt of every file, in the order of students and files."""
+        """Of every file the attempt at the version that lies in the folder, else the last one; by students and files."""
         notes, points, grades = defaultdict(list), defaultdict(list), defaultdict(list)
         for number, exercise, kind, words in self._base.execute(
             "SELECT attempt, exercise, kind, words FROM note ORDER BY attempt, exercise, place"
@@ -166,7 +183,10 @@ class Gradebook:
             key = number, exercise
             told = tuple(points[key]), *words, tuple(notes[key])
             grades[number].append(ExerciseGrade(exercise, status, score, marks, *told))
-        last = "SELECT max(id) FROM attempt GROUP BY file"
+        last = (
+            "SELECT coalesce(max(CASE WHEN lying.digest = attempt.digest THEN id END), max(id)) "
+            "FROM attempt LEFT JOIN lying ON lying.file = attempt.file GROUP BY attempt.file"
+        )
         rows = self._base.execute(
             "SELECT id, student, file, digest, status, canvas FROM attempt "
             f"WHERE id IN ({last}) ORDER BY student, file"
