@@ -16,6 +16,7 @@ from mha_teach.grading.reading import LARGEST, Note, note
 _CANVAS = re.compile(r"^(?P<name>[^_\W\d][^_]*?)(?:_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)$")
 _SKIPPED = (".", "__MACOSX")
 _ENTRIES, _DEPTH = 2000, 6
+_LISTED = 1_000_000  # lines of a zip's list, which is read anew for each of its notebooks
 _MB = 1024**2
 
 
@@ -50,9 +51,13 @@ class Entry:
 
     def digest(self) -> str:
         """What tells this content from any other."""
-        found = self.data()
-        text = found if isinstance(found, bytes) else f"{found.kind}: {found.words}".encode()
-        return hashlib.sha256(text).hexdigest()
+        return digest(self.data())
+
+
+def digest(found: bytes | Note) -> str:
+    """The same for what :meth:`Entry.data` returned."""
+    text = found if isinstance(found, bytes) else f"{found.kind}: {found.words}".encode()
+    return hashlib.sha256(text).hexdigest()
 
 
 def collect(folder: Path) -> list[Entry]:
@@ -126,20 +131,24 @@ def _zipped(path: Path, student: str, canvas: str, name: str) -> Iterator[Entry]
     except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
         yield bad("bad zip", why=_why(error))
         return
-    total, any_found = 0, False
-    for index, info in enumerate(members):
+    total = read = number = 0
+    for info in members:
         if not info.filename.casefold().endswith(".ipynb") or _hidden(info.filename):
             continue
-        any_found, inner = True, f"{name}/{_shown(info.filename)}"
+        number, inner = number + 1, f"{name}/{_shown(info.filename)}"
         if _unsafe(info):
             yield Entry(student, inner, canvas, path, problem=note("unsafe name", name=_shown(info.filename)))
             continue
         total += info.file_size
-        if total > 2 * LARGEST or index > _ENTRIES:
+        read += len(members)
+        if total > 2 * LARGEST:
             yield Entry(student, inner, canvas, path, problem=note("zip too large", most=2 * LARGEST // _MB))
             return
+        if number > _ENTRIES or read > _LISTED:
+            yield Entry(student, inner, canvas, path, problem=note("zip too long", count=number - 1))
+            return
         yield Entry(student, inner, canvas, path, member=info.filename)
-    if not any_found:
+    if not number:
         yield bad("nothing inside")
 
 

@@ -25,6 +25,7 @@ WORDS = {
     "bad zip": "The zip file can't be read: {why}.",
     "unsafe name": "The zip file holds the name {name}, which leads out of its folder. That entry was not read.",
     "zip too large": "The zip file unpacks to more than {most} MB, so the rest of it was not read.",
+    "zip too long": "The zip file holds too many files, so of its notebooks only the first {count:,} were read.",
     "nothing inside": "It holds no notebook.",
     # one exercise's cell
     "missing": "No cell begins with the line # exercise: {id}.",
