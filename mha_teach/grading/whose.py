@@ -50,11 +50,11 @@ def members_of(student: str, roster: Iterable[Member], canvas: str = "") -> list
     roster = list(roster)
     if canvas and (mine := [m for m in roster if getattr(m, "canvas", "") == canvas]):
         return mine
+    mine = [m for m in roster if student in (m.id, m.file, m.login)]  # else 2-11 and 21-1 would be one
     keys = (
         lambda m: {m.id, m.file, m.login},
         lambda m: {m.name, _family_first(m.name)},
     )
-    mine: list[Member] = []
     for key in keys:
         mine = mine or [m for m in roster if _plain(student) in {_plain(text) for text in key(m) if text}]
     return mine
