@@ -260,7 +260,7 @@ def test_zip_files_are_read_without_unpacking(tmp_path):
 def test_an_unreadable_file_is_unreadable_at_every_point_and_never_a_nought(tmp_path):
     (tmp_path / "anna.ipynb").write_bytes(b"{")
     (entry,) = collect(tmp_path)
-    attempt = grade_entry(entry, Plan(chapters=("00",)), 1, None)
+    attempt = grade_entry(entry, entry.digest(), Plan(chapters=("00",)), 1, None)
     assert attempt.status == "unreadable" and kinds(attempt.notes) == ["not a notebook"]
     assert {p.status for grade in attempt.grades for p in grade.points} == {"unreadable"}
     assert len(attempt.grades) == 5
