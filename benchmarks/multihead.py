@@ -2,12 +2,13 @@
 
 Self-attention at d_model 512, with and without per-head weights, with and without a causal mask, forward (no gradient,
 eval) and forward + backward. The two take turns in one run, the order turns round every round, and each row is a ratio
-of median CPU seconds: below 1, ours is faster. Peak memory is the growth of a process's resident peak in one call, in a
+of median CPU seconds: below 1, ours is faster. How much a ratio owes to chance is told by torch's module that races a twin
+of itself in the same way. Peak memory is the growth of a process's resident peak in one call, in a
 fresh process for each contender (Linux).
 
-    python benchmarks/multihead.py [--rounds 15 9 3] [--only 4x128 ...] [--heads 1 8 32] [--save]
+    python benchmarks/multihead.py [--rounds 21 13 5] [--only 4x128 ...] [--heads 1 8 32] [--save]
 
-``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes five minutes.
+``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes nine minutes.
 """
 
 from __future__ import annotations
@@ -60,6 +61,14 @@ def contenders(
                 y.sum().backward()
 
     return {name: lambda call=call: run(call) for name, call in calls.items()}
+
+
+def twins(
+    batch: int, n: int, heads: int, weights: bool, masked: bool, backward: bool
+) -> dict[str, Callable[[], None]]:
+    """Two copies of torch's module with the same work: what their ratio differs from 1 is noise."""
+    case = batch, n, heads, weights, masked, backward
+    return {"torch": contenders(*case)["torch"], "its twin": contenders(*case)["torch"]}
 
 
 def projections(batch: int, n: int, backward: bool) -> dict[str, Callable[[], None]]:
@@ -146,7 +155,7 @@ def summary(seconds: dict[str, float], one: str, other: str) -> dict:
 
 
 def label(row: dict) -> str:
-    """The row's name."""
+    """The row's name, from what was asked."""
     asked = [row["size"], f"h={row['heads']}", "weights" if row["weights"] else "no weights"]
     asked += ["causal"] * row["masked"] + ["forward+backward" if row["backward"] else "forward"]
     return ", ".join(asked)
@@ -154,7 +163,7 @@ def label(row: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, nargs=3, default=[15, 9, 3], help="for each size in turn")
+    parser.add_argument("--rounds", type=int, nargs=3, default=[21, 13, 5], help="for each size in turn")
     parser.add_argument("--only", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--heads", nargs="+", type=int, default=[1, 8, 32])
     parser.add_argument("--save", action="store_true", help="write the record that chapter 05 shows")
@@ -179,6 +188,12 @@ def main() -> None:
         print(
             f"three Linears / fused, {size}, backward {backward}: {row['ratio']:.2f}x, peaks {row['peak_mib']} MiB"
         )
+    noise = {}
+    for size, weights, backward in product(args.only, (False, True), (False, True)):
+        seconds = race(twins(*SIZES[size], 8, weights, False, backward), rounds[size])
+        asked = {"size": size, "heads": 8, "weights": weights, "masked": False, "backward": backward}
+        noise[label(asked)] = summary(seconds, "its twin", "torch")
+        print(f"torch's twin / torch, {label(asked)}: {noise[label(asked)]['ratio']:.2f}x", flush=True)
     worst = max(rows.values(), key=lambda row: row["ratio"])
     print(f"largest ratio {worst['ratio']:.2f} at {label(worst)}; {time.perf_counter() - began:.0f} s")
     if args.save:
@@ -188,7 +203,10 @@ def main() -> None:
             "date": time.strftime("%Y-%m-%d"),
         }
         facts["versions"] = {"python": platform.python_version(), "torch": torch.__version__}
-        FILE.write_text(json.dumps({"rows": rows, "projections": fused, **facts}, indent=1) + "\n", "utf-8")
+        FILE.write_text(
+            json.dumps({"rows": rows, "projections": fused, "noise": noise, **facts}, indent=1) + "\n",
+            "utf-8",
+        )
 
 
 if __name__ == "__main__":
