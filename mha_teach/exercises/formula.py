@@ -94,7 +94,8 @@ def evaluate(text: str, names: dict[str, float]) -> float:
             raise ValueError(say("complex"))  # noqa: TRY004
         return number
     except (ValueError, ArithmeticError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        why = say("syntax") if isinstance(error, SyntaxError) else error
+        told = {SyntaxError: "syntax", OverflowError: "overflow", ZeroDivisionError: "division"}
+        why = next((say(key) for kind, key in told.items() if isinstance(error, kind)), error)
         raise Misfit(say("expression", text=text[:80], why=why)) from None
 
 

@@ -63,6 +63,8 @@ WORDING = {
     "long": "it is longer than 500 characters",
     "complex": "its value is not a real number",
     "syntax": "a sign, a bracket or a name is out of place, and every product needs its *",
+    "overflow": "its value is too large to be computed",
+    "division": "it divides by 0",
     "names": "The arguments of your function must be called {names}.",
     "pair": "It must return {count} things, {names}",
     "no pair": ", and it returned {got}.",

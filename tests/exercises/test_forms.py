@@ -88,6 +88,8 @@ def test_formulas_as_text_or_function(sum_of_two, answer):
     [
         ("a - b", "the answer at a = 1."),
         ("a + c", "the names are a, b"),
+        ("a + (b + 9)**9**9", "its value is too large to be computed"),
+        ("a / (b - b)", "it divides by 0"),
         (lambda u, v: u + v, "must be called a, b"),
         (lambda a, b: None, "returned nothing"),
         (lambda a, b: "a + b", "is 'a + b', but a number was expected"),
