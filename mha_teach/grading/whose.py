@@ -12,6 +12,8 @@ from typing import Protocol
 from mha_teach.exercises import is_tag
 from mha_teach.grading.reading import Note, note
 
+# Moodle's folder: Ada Lovelace_4711_assignsubmission_file_
+_MOODLE = re.compile(r"_\d+_assignsubmission_.*$")
 _TYPO = 2  # signs that may differ: two students' tags differ in more, but for one pair in forty thousand
 
 
@@ -48,6 +50,7 @@ def tags_of(student: str, roster: Iterable[Member], canvas: str = "") -> Tags:
 def members_of(student: str, roster: Iterable[Member], canvas: str = "") -> list[Member]:
     """Who may be meant: found by Canvas's number, else by id, file that was released or login, else by the name."""
     roster = list(roster)
+    student = _MOODLE.sub("", student)
     if canvas and (mine := [m for m in roster if getattr(m, "canvas", "") == canvas]):
         return mine
     mine = [m for m in roster if student in (m.id, m.file, m.login)]  # else 2-11 and 21-1 would be one

@@ -147,6 +147,7 @@ def test_who_hands_in_is_found_by_id_file_login_or_name():
     ]
     for student, number in (
         ("s1", 0), ("S1", 0), ("hmu", 0), ("Hans Müller", 0), ("mullerhans", 0), ("s2_b-0f0f", 1), ("yuberta", 1),
+        ("Berta Yu_4711_assignsubmission_file_", 1), ("s1_4712_assignsubmission_file", 0),
     ):  # fmt: skip
         assert tags_of(student, roster).own == roster[number].tag, student
     for stranger in ("Ann Lee", "nobody", ""):
