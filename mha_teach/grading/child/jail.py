@@ -39,6 +39,8 @@ finit_module 313 273, kexec_load 246 104, reboot 169 142"""
 _REFUSED = {name: (int(x), int(arm)) for name, x, arm in map(str.split, _TABLE.split(","))}
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _CLONE, _CLONE3, _PRLIMIT, _PRCTL = (56, 220), 435, (302, 261), (157, 167)
+_FCNTL, _IOCTL = (72, 25), (16, 29)
+_OWNERS = ((_FCNTL, 8, 15), (_IOCTL, 0x8901, 0x8902))  # who gets the signal of a pipe, which may be SIGKILL
 _ALLOW, _KILL, _EPERM, _ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
 
 
@@ -146,7 +148,7 @@ def _map_ids(user: int, group: int) -> None:
 def furnish(scratch: str, size: int) -> None:
     """In the new mount namespace: an empty folder of its own to write in, and no view of other processes."""
     _mount("none", "/", None, 0x4000 | 0x40000, None)  # MS_REC | MS_PRIVATE
-    _mount("tmpfs", scratch, "tmpfs", 2 | 4, f"size={size},mode=700")  # MS_NOSUID | MS_NODEV
+    _mount("tmpfs", scratch, "tmpfs", 2 | 4, f"size={size},mode=700,nr_inodes=20000")  # MS_NOSUID | MS_NODEV
     _mount("tmpfs", "/proc", "tmpfs", 1 | 2 | 4 | 8, "size=4096")
 
 
@@ -186,6 +188,9 @@ def _program(index: int, architecture: int) -> bytes:
             steps += [(equal, 0, 1, numbers[index]), (end, 0, 0, _EPERM)]
     steps += [(equal, 0, 1, _CLONE3), (end, 0, 0, _ENOSYS)]  # then the C library tries clone
     # clone only for threads, prlimit only to read (its third argument is null), prctl not to lift the death signal
+    for call, one, other in _OWNERS:
+        steps += [(equal, 0, 5, call[index]), (load, 0, 0, 24), (equal, 1, 0, one), (equal, 0, 1, other)]
+        steps += [(end, 0, 0, _EPERM), (end, 0, 0, _ALLOW)]
     steps += [
         (equal, 0, 4, _CLONE[index]),
         *((load, 0, 0, 16), (test, 0, 1, 0x10000), (end, 0, 0, _ALLOW), (end, 0, 0, _EPERM)),
