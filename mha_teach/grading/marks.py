@@ -10,8 +10,10 @@ from pathlib import Path
 from mha_teach import exercises
 from mha_teach.grading.gradebook import Attempt
 from mha_teach.grading.judging import ExerciseGrade
-from mha_teach.grading.reading import Note
+from mha_teach.grading.reading import Note, note
 from mha_teach.grading.words import say
+
+_LATE = "_LATE_"  # in Canvas's names of files
 
 
 @dataclass
@@ -68,6 +70,8 @@ def students(attempts: list[Attempt], name: Callable[[Attempt], str] | None = No
         for id in one.grades:
             holding = [a for a in one.attempts if any(_there(g, id) for g in a.grades)]
             several.setdefault(len(holding), []).append(id)
+        late = [attempt.file for attempt in one.attempts if attempt.canvas and _LATE in attempt.file]
+        one.notes += [note("late", file=file) for file in late]
         one.notes += [
             Note("several files", f"{', '.join(ids)}: {say('several files', count=count)}")
             for count, ids in several.items()
@@ -81,7 +85,7 @@ def _without_tags(attempts: list[Attempt]) -> list[Attempt]:
     kinds = [{note.kind for note in attempt.notes} for attempt in attempts if attempt.status == "graded"]
     if not all(kind & {"no tags", "another assignment", "no exercises"} for kind in kinds):
         return attempts
-    return [replace(a, notes=tuple(note for note in a.notes if note.kind != "no tags")) for a in attempts]
+    return [replace(a, notes=tuple(told for told in a.notes if told.kind != "no tags")) for a in attempts]
 
 
 def _there(grade: ExerciseGrade, id: str) -> bool:

@@ -71,6 +71,7 @@ WORDS = {
     "time up": "The code was still running after {seconds:g} s, so it was ended.",
     "ended": "{how}.",
     "judge": "The judge could not judge this answer ({error}). Please look at it yourself.",
+    "late": "Canvas says that {file} came late. It was graded like any other.",
     "several files": "{count} files of this student hold this exercise. The best one counts.",
 }
 

@@ -134,3 +134,10 @@ def test_canvas_number_goes_into_the_column_that_canvas_reads_it_from(tmp_path):
     write_canvas(tmp_path / "c.csv", of_class([], roster), "Attention")
     row = list(csv.reader((tmp_path / "c.csv").open(newline="")))[2]
     assert row == ["Yu, Bo (333)", "333", "", "", "", ""]
+
+
+def test_what_canvas_calls_late_is_told_and_graded():
+    for one, kinds in zip(students(NAMESAKES), ([], ["late"]), strict=True):
+        assert [note.kind for note in one.notes] == kinds and one.status == "graded"
+    mine = replace(NAMESAKES[0], canvas="", file="a_LATE_b.ipynb")  # not a name of Canvas's
+    assert students([mine])[0].notes == []
