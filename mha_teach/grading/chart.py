@@ -19,6 +19,8 @@ ul.legend { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .
 ul.legend svg { width: .9rem; height: .9rem; vertical-align: -.1rem; margin-right: .35rem }
 .k-right { fill: var(--right) } .k-wrong { fill: var(--wrong) } .k-error { fill: var(--error) } .k-timeout { fill: var(--late) }
 .k-none { fill: var(--none) } .k-count { fill: var(--count) }
+.s-right { color: var(--right) } .s-wrong { color: var(--wrong) } .s-error { color: var(--error) }
+.s-timeout { color: var(--late) } .s-none { color: var(--none) }
 """
 
 

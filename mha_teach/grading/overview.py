@@ -175,6 +175,11 @@ def _odd(everyone: list[Student]) -> str:
     return table(("student", "where", "what"), rows, name="What was odd") if rows else tag("p", "Nothing.")
 
 
+def _coloured(status: str) -> str:
+    """The word in the colour of the chart, so that a long list can be skimmed."""
+    return tag("span", text(status), f"s-{KINDS.get(status, 'none')}")
+
+
 def _students(everyone: list[Student], marks: dict[str, float], pages: str) -> str:
     rows = []
     for one in everyone:
@@ -184,6 +189,6 @@ def _students(everyone: list[Student], marks: dict[str, float], pages: str) -> s
             else text(one.name)
         )
         total = f"{one.total:.4g}" if one.status == "graded" else ""
-        statuses = [text(one.grades[id].status) if id in one.grades else "–" for id in marks]
+        statuses = [_coloured(one.grades[id].status) if id in one.grades else "–" for id in marks]
         rows.append([link, text(one.status), total, *statuses])
     return table(("student", "status", "marks", *map(text, marks)), rows, [2], "Students")

@@ -131,3 +131,8 @@ def test_the_first_lines_say_how_the_class_did_and_who_needs_a_word(tmp_path):
     assert "0 of them have less than half of the marks." in (tmp_path / "o.html").read_text()
     write_overview(tmp_path / "o.html", students(attempts[4:]), ())
     assert "the mean is" not in (tmp_path / "o.html").read_text()
+
+
+def test_statuses_in_the_list_of_students_have_the_colours_of_the_chart(page):
+    for kind, status in (("right", "right"), ("wrong", "wrong"), ("timeout", "timeout")):
+        assert f'<td><span class="s-{kind}">{status}</span></td>' in page and f".s-{kind} {{" in page
