@@ -118,19 +118,22 @@ def _points(everyone: list[Student], marks: dict[str, float]) -> list[str]:
 
 
 def _misconceptions(everyone: list[Student]) -> list[str]:
-    counts = Counter(
-        (g.exercise, g.diagnosis, g.words) for one in everyone for g in one.grades.values() if g.diagnosis
-    )
-    if not counts:
-        return [tag("p", "None was recognised.")]
-    who: dict[tuple, list[str]] = {}
+    """One misconception is one row, also where students' own numbers put different ones into its words."""
+    who: dict[tuple[str, str], list[str]] = {}
+    words: dict[tuple[str, str], Counter] = {}
     for one in everyone:
         for g in filter(lambda g: g.diagnosis, one.grades.values()):
-            who.setdefault((g.exercise, g.diagnosis, g.words), []).append(one.name)
-    rows = [
-        [*map(text, key), str(n), text(", ".join(who[key][:SHOWN]) + (", …" if n > SHOWN else ""))]
-        for key, n in _ordered(counts)
-    ]
+            who.setdefault((g.exercise, g.diagnosis), []).append(one.name)
+            words.setdefault((g.exercise, g.diagnosis), Counter())[g.words] += 1
+    counts = Counter({key: len(names) for key, names in who.items()})
+    if not counts:
+        return [tag("p", "None was recognised.")]
+    rows = []
+    for key, n in _ordered(counts):
+        example = "for example: " if len(words[key]) > 1 else ""
+        told = example + words[key].most_common(1)[0][0]
+        names = ", ".join(who[key][:SHOWN]) + (", …" if n > SHOWN else "")
+        rows.append([*map(text, (*key, told)), str(n), text(names)])
     head = ("exercise", "behaves like", "what is wrong with it", "answers", "whose")
     drawn = _most("misconceptions", "The misconceptions seen most often", counts)
     return [*drawn, table(head, rows, [3], "Misconceptions")]

@@ -136,3 +136,16 @@ def test_the_first_lines_say_how_the_class_did_and_who_needs_a_word(tmp_path):
 def test_statuses_in_the_list_of_students_have_the_colours_of_the_chart(page):
     for kind, status in (("right", "right"), ("wrong", "wrong"), ("timeout", "timeout")):
         assert f'<td><span class="s-{kind}">{status}</span></td>' in page and f".s-{kind} {{" in page
+
+
+def test_a_misconception_is_one_row_whatever_numbers_its_words_hold(tmp_path):
+    (grade,) = made("anna").grades
+    attempts = [
+        Attempt(f"s{n}", f"s{n}", "d", "graded", "", (replace(grade, words=f"It begins {n} later."),))
+        for n in (60, 220, 220)
+    ]
+    attempts[2] = replace(attempts[2], student="s3")
+    write_overview(tmp_path / "o.html", students(attempts), ())
+    page = (tmp_path / "o.html").read_text()
+    row = '<td>slip</td><td>for example: It begins 220 later.</td><td class="number">3</td><td>s60, s220, s3</td>'
+    assert row in page and "It begins 60" not in page
