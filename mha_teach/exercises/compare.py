@@ -167,7 +167,7 @@ def _same_number(expected, got, atol, rtol, name):
         value = float(value)
     except (OverflowError, ValueError, TypeError):
         return _kind(expected, got, name)
-    if abs(value - expected) <= atol + rtol * abs(expected):
+    if value == expected or abs(value - expected) <= atol + rtol * abs(expected) < math.inf:
         return None
     message = say("nan" if math.isnan(value) else "number")
     return Difference(f"{name} {message}", *_numbers(expected, value))

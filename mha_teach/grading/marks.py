@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from mha_teach.grading.reading import Note, note
 from mha_teach.grading.words import say
 
 _LATE = "_LATE_"  # in Canvas's names of files
+
+FORMULA = re.compile(r"(^|[;|\t])(?=\s*[=+\-@＝＋－＠]|[\t\r])")  # where a field may begin as one
 
 
 @dataclass
@@ -152,5 +155,5 @@ def _write(path: Path, rows: list[list[str]]) -> None:
 
 
 def _safe(text: str) -> str:
-    """A name that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    """A name that no spreadsheet takes for a formula, also not one that splits lines at other signs than commas."""
+    return FORMULA.sub(r"\1'", text)

@@ -34,7 +34,7 @@ LOST = {
 
 
 class SandboxError(RuntimeError):
-    """The sandbox can't be started; the text says what to do."""
+    """It can't be started; the text says what to do."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,7 @@ class Sandbox:
         self.wrapped = bubblewrap() if wrap is None else wrap
         self._without = without
         self.missing: tuple[str, ...] = ()
-        self._count = 0
-        self.apart = False
+        self._count, self.apart = 0, False
         self._start()
 
     def __enter__(self) -> Self:
@@ -102,6 +101,7 @@ class Sandbox:
             stderr=subprocess.PIPE,
             env=environment(self._folder or _SCRATCH),
             cwd=self._folder,
+            start_new_session=True,  # the teacher's terminal is none of it
         )
         theirs.close()
         self._control, self._buffer = mine, b""

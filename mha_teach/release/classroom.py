@@ -137,5 +137,5 @@ def student_table(members: Iterable[Member]) -> bytes:
 
 
 def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    """A text that no spreadsheet takes for a formula, also not one that splits lines at other signs than commas."""
+    return re.sub(r"(^|[;|\t])(?=\s*[=+\-@＝＋－＠])", r"\1'", text)
