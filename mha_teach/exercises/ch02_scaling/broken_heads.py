@@ -37,6 +37,11 @@ def _heads(draw: Draw, num_heads: int, d_k: int, d_model: int = 12, n: int = 5) 
     return x, w_q, w_k, num_heads
 
 
+def _large(draw: Draw) -> tuple:
+    x, *others = _heads(draw, 3, 4)
+    return 1000 * x, *others
+
+
 _HEADS = ("x", "w_q", "w_k", "num_heads")
 
 
@@ -60,32 +65,28 @@ BROKEN = Exercise(
     points=(
         Point(
             "rows sum to one",
-            "Weights of a row must sum to one.",
-            lambda draw: _heads(draw, 3, 4),
+            "Weights of a row must sum to one, however large its scores are.",
+            _large,
             measure=lambda answer, *inputs: answer(*inputs).sum(-1),
             arguments=_HEADS,
-            alone=False,
         ),
         Point(
             "many heads",
             "Each head's score is a sum of d_k products, not of d_model.",
-            lambda draw: _heads(draw, 4, 3),
+            lambda draw: _heads(draw, 5, 3, d_model=15),
             arguments=_HEADS,
-            alone=False,
         ),
         Point(
             "a wider inside",
             "Here h · d_k isn't d_model. The width of q's last axis is what counts.",
             lambda draw: _heads(draw, 3, 7),
             arguments=_HEADS,
-            alone=False,
         ),
         Point(
             "one narrow head",
             "One head, narrower than the input.",
             lambda draw: _heads(draw, 1, 2),
             arguments=_HEADS,
-            alone=False,
         ),
         Point(
             "it still trains",
@@ -150,6 +151,35 @@ BROKEN = Exercise(
             "many heads",
             "After the transpose the second axis is the sequence: that is √n.",
             (("q.shape[-1] ** 0.5", "q.shape[1] ** 0.5"),),
+        ),
+        Mutant(
+            "exp written out",
+            "rows sum to one",
+            "The softmax by hand takes the exponential of scores as they are: large ones overflow, and the row is nan.",
+            (("return scores.softmax(-1)", "e = scores.exp()\n    return e / e.sum(-1, keepdim=True)"),),
+        ),
+        Mutant(
+            "the axis of heads guessed",
+            "many heads",
+            "It looks for the heads' axis by its length, and finds the positions where there are as many of them.",
+            (
+                (
+                    "    scores =",
+                    "    if n == num_heads:\n        q, k = q.transpose(0, 1), k.transpose(0, 1)\n    scores =",
+                ),
+            ),
+        ),
+        Mutant(
+            "never wider than its share",
+            "a wider inside",
+            "It takes d_model / h for the width of a head where the head is wider than that.",
+            (("q.shape[-1] ** 0.5", "min(q.shape[-1], d_model // num_heads) ** 0.5"),),
+        ),
+        Mutant(
+            "one head takes all",
+            "one narrow head",
+            "With one head it divides by √d_model, which is right only if that head is as wide as the input.",
+            (("q.shape[-1] ** 0.5", "(d_model if num_heads == 1 else q.shape[-1]) ** 0.5"),),
         ),
     ),
     variants=(

@@ -26,9 +26,15 @@ _FOUR = ("q", "k", "scale", "upstream")
 _GIVEN = ("∂L/∂s", "∂L/∂q")
 
 
-def _chain(draw: Draw, scale: float, *lead: int) -> tuple:
-    q, k = (t.double() for t in qk(draw, *lead, d_k=3))
-    return q, k, scale, draw.normal(*lead, 5, 7, dtype=torch.float64)
+def _chain(draw: Draw, scale: float, *lead: int, queries: int = 5) -> tuple:
+    q, k = (t.double() for t in qk(draw, *lead, queries=queries, d_k=3))
+    return q, k, scale, draw.normal(*lead, queries, 7, dtype=torch.float64)
+
+
+def _saturated(draw: Draw) -> tuple:
+    """The first query is so long that its scores are beyond what exp can take."""
+    q, *others = _chain(draw, 1.0)
+    return torch.cat([1e5 * q[:1], q[1:]]), *others
 
 
 def _item(index: int):
@@ -55,18 +61,16 @@ GRADIENTS = Exercise(
         Point(
             "to the scores",
             "Each score moves all weights of its row: ∂L/∂s_j = Σ_i g_i ∂p_i/∂s_j, with g the upstream gradient.",
-            lambda draw: _chain(draw, 0.4),
+            lambda draw: _chain(draw, 0.4, queries=1),
             measure=_item(0),
             arguments=_FOUR,
-            alone=False,
         ),
         Point(
             "to q, scale 1",
-            "∂L/∂q = Σ_i ∂L/∂s_i · k_i when the scale is 1.",
-            lambda draw: _chain(draw, 1.0),
+            "∂L/∂q = Σ_i ∂L/∂s_i · k_i when the scale is 1, also for a query whose softmax is saturated.",
+            _saturated,
             measure=_item(1),
             arguments=_FOUR,
-            alone=False,
         ),
         Point(
             "to q, another scale",
@@ -74,7 +78,6 @@ GRADIENTS = Exercise(
             lambda draw: _chain(draw, 0.25),
             measure=_item(1),
             arguments=_FOUR,
-            alone=False,
         ),
         Point(
             "batch and heads",
@@ -144,6 +147,34 @@ GRADIENTS = Exercise(
             "to q, another scale",
             "It divides by the scale where the chain rule multiplies.",
             (("scale * to_scores @ k", "to_scores @ k / scale"),),
+        ),
+        Mutant(
+            "every axis of length 1 squeezed",
+            "to the scores",
+            "`squeeze()` takes away every axis of length 1, that of a single query as well. `squeeze(-1)` takes one.",
+            (
+                (
+                    "p * (upstream - (p * upstream).sum(-1, keepdim=True))",
+                    "((p.diag_embed() - p[..., None] * p[..., None, :]) @ upstream[..., None]).squeeze()",
+                ),
+            ),
+        ),
+        Mutant(
+            "exp written out",
+            "to q, scale 1",
+            "It takes the exponential of the scores as they are. In a saturated row that overflows, and 0/0 or ∞/∞ is nan.",
+            (
+                (
+                    "p = (q @ k.mT * scale).softmax(-1)",
+                    "e = (q @ k.mT * scale).exp()\n    p = e / e.sum(-1, keepdim=True)",
+                ),
+            ),
+        ),
+        Mutant(
+            "scale at least 1",
+            "to q, another scale",
+            "It takes a scale below 1 for 1 on the way back to q, and 1/√d_k is below 1.",
+            (("scale * to_scores @ k", "max(scale, 1.0) * to_scores @ k"),),
         ),
     ),
     variants=(

@@ -19,7 +19,6 @@ def _special(name: str, message: str, d_k: float, m: float, expected: float) -> 
         reveal=False,
         expected=expected,
         compare=partial(same, atol=1e-9, rtol=1e-6),
-        alone=False,
     )
 
 
@@ -35,6 +34,7 @@ def _offset(q: int, k: int) -> Exercise:
     inner = f"({both} + {total}*m**2)"
     second = "(1 + m**2)**2" if plain else f"({q} + m**2)*({k} + m**2)"
     row = "(1 + m**2)" if plain else f"({both} + {k}*m**2)"
+    spread = "(1 + 1/m**2)**2" if plain else f"(1 + {q}/m**2)*(1 + {k}/m**2)"
     return Exercise(
         id="02-offset",
         kind="derive",
@@ -72,7 +72,6 @@ def _offset(q: int, k: int) -> Exercise:
                 "formula",
                 "Work out one product first, then add up d_k independent ones.",
                 {"d_k": (1.0, 64.0), "m": (0.1, 3.0)},
-                alone=False,
             ),
         ),
         hints=(
@@ -110,6 +109,24 @@ def _offset(q: int, k: int) -> Exercise:
                 "mean zero",
                 "That is the variance after dividing by √d_k.",
                 (("d_k * (", "("),),
+            ),
+            Mutant(
+                "relative to the mean",
+                "mean zero",
+                "It measures the spread against the mean, and so divides by m. With a mean of 0 that can't be done.",
+                ((inner, f"m**4 * ({spread} - 1)"),),
+            ),
+            Mutant(
+                "a single product apart",
+                "one product",
+                "It has a case of its own for d_k = 1, and gives E[(qk)²] there: m⁴ was not taken off.",
+                source=f"def score_variance(d_k, m):\n    if d_k == 1:\n        return {second}\n    return d_k * {inner}\n",
+            ),
+            Mutant(
+                "brackets missing",
+                "formula",
+                f"Brackets are missing: d_k multiplies {both} only, but each of the products brings {total}m² too.",
+                ((inner, f"{both} + {total}*m**2"),),
             ),
         ),
         variants=(

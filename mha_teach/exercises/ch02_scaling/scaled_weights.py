@@ -34,14 +34,12 @@ WEIGHTS = Exercise(
             "Divide the scores by √d_k, then take the softmax over keys.",
             qk,
             arguments=QK,
-            alone=False,
         ),
         Point(
             "another width",
             "The divisor has to follow the width of the vectors.",
-            lambda draw: qk(draw, d_k=13),
+            lambda draw: qk(draw, d_k=127),
             arguments=QK,
-            alone=False,
         ),
         Point(
             "batch and heads",
@@ -51,11 +49,10 @@ WEIGHTS = Exercise(
         ),
         Point(
             "rows sum to one",
-            "Scale before the softmax. Afterwards the rows no longer sum to one.",
-            lambda draw: qk(draw, 2, d_k=5),
+            "Scale before the softmax. Each row must still sum to one afterwards, however large its scores are.",
+            lambda draw: tuple(100 * x for x in qk(draw, 2, d_k=5)),
             measure=lambda answer, q, k: answer(q, k).sum(-1),
             arguments=QK,
-            alone=False,
         ),
         Point(
             "it still trains",
@@ -151,6 +148,30 @@ WEIGHTS = Exercise(
             "another width",
             "It divides by a number that is right for one width only.",
             (("q.shape[-1] ** 0.5", "3**0.5"),),
+        ),
+        Mutant(
+            "at least 2",
+            "one width",
+            "It never divides by less than 2, but the root of a width of 2 or 3 is less.",
+            (("q.shape[-1] ** 0.5", "max(q.shape[-1] ** 0.5, 2)"),),
+        ),
+        Mutant(
+            "at most 64",
+            "another width",
+            "It counts no more than 64 numbers, the paper's width. Wider vectors need a larger divisor.",
+            (("q.shape[-1] ** 0.5", "min(q.shape[-1], 64) ** 0.5"),),
+        ),
+        Mutant(
+            "exp written out",
+            "rows sum to one",
+            "It takes the exponential of the scores as they are. Large ones overflow, and the row becomes nan; "
+            "softmax takes the row's maximum off first.",
+            (
+                (
+                    "return (scores / q.shape[-1] ** 0.5).softmax(-1)",
+                    "e = (scores / q.shape[-1] ** 0.5).exp()\n    return e / e.sum(-1, keepdim=True)",
+                ),
+            ),
         ),
     ),
     variants=(

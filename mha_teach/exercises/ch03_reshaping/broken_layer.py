@@ -39,6 +39,11 @@ def _given(draw: Draw, batch: int = 2, n: int = 5, heads: int = 2, d_k: int = 3,
     return x, w_qkv, draw.normal(heads * d_k, d_model).double(), heads
 
 
+def _large(draw: Draw) -> tuple:
+    x, *others = _given(draw, batch=11)
+    return 100 * x, *others
+
+
 def _trained(answer, x, w_qkv, w_o, num_heads) -> tuple:
     leaves = [w_qkv.requires_grad_(), w_o.requires_grad_()]
     return gradients(answer(x, *leaves, num_heads), leaves)
@@ -62,22 +67,19 @@ BROKEN = Exercise(
             "A single position can only look at itself: the output is its value, merged, times w_o. Which columns are values?",
             lambda draw: _given(draw, n=1),
             arguments=_FOUR,
-            alone=False,
         ),
         Point(
             "the first position",
-            "The first output may only depend on the first position. Look at how heads are merged.",
-            _given,
+            "The first output may only depend on the first position, however large the rest. Look at how heads are merged.",
+            _large,
             measure=lambda answer, *inputs: answer(*inputs)[:, :1],
             arguments=_FOUR,
-            alone=False,
         ),
         Point(
             "every position",
             "Some later row is still wrong.",
-            lambda draw: _given(draw, n=7),
+            lambda draw: _given(draw, n=11),
             arguments=_FOUR,
-            alone=False,
         ),
         Point(
             "a wider inside",
@@ -90,7 +92,6 @@ BROKEN = Exercise(
             "A batch of one.",
             lambda draw: _given(draw, batch=1),
             arguments=_FOUR,
-            alone=False,
         ),
         Point(
             "it still trains",
@@ -187,6 +188,30 @@ BROKEN = Exercise(
             "a wider inside",
             "It scales by d_model divided by the heads. The width of a head is that of its queries.",
             (("q.shape[-1] ** 0.5", "(d_model // num_heads) ** 0.5"),),
+        ),
+        Mutant(
+            "one position handed back",
+            "one position",
+            "It hands a single position back as it came. That one, too, goes through its value and w_o.",
+            (("    qkv =", "    if n == 1:\n        return x\n    qkv ="),),
+        ),
+        Mutant(
+            "mask of ten thousand",
+            "the first position",
+            "It takes ten thousand off the masked scores. Where scores are large that hides nothing; -inf always does.",
+            ((".masked_fill(future, -torch.inf)", " - 1e4 * future"),),
+        ),
+        Mutant(
+            "mask for eight",
+            "every position",
+            "Its mask is made for eight positions at most; the input may be longer.",
+            (("torch.ones(n, n, dtype=torch.bool).triu(1)", "torch.ones(8, 8).bool().triu(1)[:n, :n]"),),
+        ),
+        Mutant(
+            "one sample without a batch",
+            "one sample",
+            "`squeeze(0)` takes the batch axis away where there is one sample.",
+            (("n, -1) @ w_o", "n, -1).squeeze(0) @ w_o"),),
         ),
     ),
     variants=(

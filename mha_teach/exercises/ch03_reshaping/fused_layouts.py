@@ -63,14 +63,12 @@ def _fused(order: str) -> Exercise:
                 "All heads' queries first, in the order of the heads; then all keys; then all values.",
                 _weight(5, 2, 7),
                 arguments=("weight", "num_heads"),
-                alone=False,
             ),
             Point(
                 "wide heads",
                 "The d_k rows of one head's q stay together, in their order.",
-                _weight(2, 7, 5),
+                _weight(2, 7, 14),
                 arguments=("weight", "num_heads"),
-                alone=False,
             ),
             Point(
                 "a bias",
@@ -83,14 +81,13 @@ def _fused(order: str) -> Exercise:
                 "With one head both orders are the same."
                 if plain
                 else "With one head the roles still have to come as q, k, v.",
-                _weight(1, 7, 5),
+                _weight(1, 2, 2),
                 arguments=("weight", "num_heads"),
-                alone=False,
             ),
             Point(
                 "yours stays yours",
                 "The weight that was given must stay as it was.",
-                _weight(5, 2, 7),
+                _weight(5, 2, 10),
                 measure=_kept,
                 arguments=("weight", "num_heads"),
             ),
@@ -168,6 +165,24 @@ def _fused(order: str) -> Exercise:
                 "wide heads",
                 "It takes two rows for a head, whatever d_k is. d_k follows from the rows and the number of heads.",
                 (("(num_heads, 3, -1)", "(-1, 3, 2)"),),
+            ),
+            Mutant(
+                "d_model divided by heads",
+                "five heads",
+                "It takes d_model / h for d_k. The rows say how wide a head is, the columns don't.",
+                (
+                    (
+                        _LINE,
+                        "    d_model = weight.shape[-1] if weight.dim() > 1 else len(weight) // 3\n"
+                        + _LINE.replace("(num_heads, 3, -1)", "(-1, 3, d_model // num_heads)"),
+                    ),
+                ),
+            ),
+            Mutant(
+                "one head left out",
+                "one head",
+                "For one head it ends early and returns nothing.",
+                ((_LINE, f"    if num_heads == 1:\n        return None\n{_LINE}"),),
             ),
             *extra,
         ),

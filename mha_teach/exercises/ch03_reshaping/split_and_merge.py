@@ -59,18 +59,16 @@ SPLIT = Exercise(
         Point(
             "split",
             "Row i of head g must hold columns g · d_k and following of position i.",
-            _x(2, 5, 21, heads=3),
+            _x(2, 5, 21, heads=7),
             measure=_split,
             arguments=("x", "num_heads"),
-            alone=False,
         ),
         Point(
             "merge",
             "Row i must hold head 0's numbers of position i, then head 1's of the same position, and so on.",
-            _out(2, 3, 5, 7),
+            _out(2, 5, 3, 7),
             measure=_merge,
             arguments=("out",),
-            alone=False,
         ),
         Point(
             "split, other axes in front",
@@ -186,6 +184,18 @@ SPLIT = Exercise(
             "merge, other axes in front",
             "It counts axes from the front, so it works for one batch axis only.",
             (("out.transpose(-3, -2).flatten(-2)", "out.transpose(1, 2).flatten(2)"),),
+        ),
+        Mutant(
+            "seven columns a head",
+            "split",
+            "It cuts heads of seven columns, whatever num_heads is.",
+            (("(num_heads, -1)", "(-1, 7)"),),
+        ),
+        Mutant(
+            "three heads merged",
+            "merge",
+            "It joins the first three heads, however many there are.",
+            (("out.transpose(-3, -2).flatten(-2)", "torch.cat([out[..., g, :, :] for g in (0, 1, 2)], -1)"),),
         ),
     ),
     variants=(
