@@ -12,27 +12,4 @@ CHANCE = "a wrong answer fails there alone on some numbers, and elsewhere too on
 VIEW = "the same fault seen at another place, where its message says more plainly what is wrong"
 
 SHARED: dict[str, dict[str, str]] = {
-    "00-attend": {
-        "equal scores": SIMPLE,
-        "any leading axes": GENERAL,
-        "large scores": VIEW,
-        "weights": VIEW,
-        "mask": SIMPLE,
-        "blind query": VIEW,
-    },
-    "00-mend": {"which axis sums to one": SIMPLE, "whose key it is": SIMPLE, "ordinary numbers": GENERAL},
-    "00-probe": {"closed keys": SIMPLE, "signs": SIMPLE, "blind row": SIMPLE},
-    "01-bag": {"two symbols": SIMPLE, "very many symbols": SIMPLE},
-    "01-confusion": {
-        "one head, two roles": SIMPLE,
-        "three heads, two roles": GENERAL,
-        "a head that looks elsewhere": CHANCE,
-    },
-    "01-unmix": {"role 1": SIMPLE, "role 2": SIMPLE, "both hold the same value": SIMPLE},
-    "01-slices": {
-        "a single key": SIMPLE,
-        "weights": GENERAL,
-        "outputs": GENERAL,
-        "every number is read": VIEW,
-    },
 }

@@ -20,7 +20,7 @@ def decoder_mask(lengths, query, key):
 """
 
 
-def _point(name: str, message: str, lengths: list[int], query: int, key: int, alone: bool = False) -> Point:
+def _point(name: str, message: str, lengths: list[int], query: int, key: int) -> Point:
     def inputs(draw: Draw) -> tuple:
         return torch.tensor(lengths), query, key
 
@@ -30,7 +30,6 @@ def _point(name: str, message: str, lengths: list[int], query: int, key: int, al
         inputs,
         compare=partial(same, dtype=True),
         arguments=("lengths", "query", "key"),
-        alone=alone,
     )
 
 
@@ -61,7 +60,6 @@ DECODER_MASK = Exercise(
             [7, 7],
             3,
             7,
-            True,
         ),
         _point(
             "filler", "Places before key − lengths[b] hold filler: no query may look there.", [4, 3, 2], 5, 5
@@ -73,7 +71,6 @@ DECODER_MASK = Exercise(
             [5, 2, 4],
             1,
             5,
-            True,
         ),
     ),
     hints=(
@@ -163,6 +160,47 @@ def decoder_mask(lengths, query, key):
                 (
                     "    place = ",
                     "    if query == 1:\n        return torch.ones(len(lengths), 1, 1, key, dtype=torch.bool)\n    place = ",
+                ),
+            ),
+        ),
+        Mutant(
+            "one triangle for the batch",
+            "all new, no filler",
+            "Without cache and filler it returns a single triangle, (1, 1, query, key). There is one for each sample.",
+            (
+                (
+                    "    place = ",
+                    (
+                        "    if query == key and (lengths == key).all():\n"
+                        "        return torch.ones(1, 1, query, key).tril().bool()\n    place = "
+                    ),
+                ),
+            ),
+        ),
+        Mutant(
+            "filler sees itself",
+            "filler",
+            "It opens each new token's own place, so that no row is blind. But a new place that is filler sees nothing.",
+            (
+                (
+                    "(causal & real[:, None, :])",
+                    "(causal & real[:, None, :] | (place == torch.arange(key - query, key)[:, None]))",
+                ),
+            ),
+        ),
+        Mutant(
+            "a window behind the cache",
+            "cache and filler",
+            "With a cache each new token looks back over lengths[b] places from its own. Filler ends at one place, the same for "
+            "all queries of a sample.",
+            (
+                (
+                    "    return (causal & real[:, None, :])",
+                    (
+                        "    first = torch.arange(key - query, key) + 1 - lengths[:, None]\n"
+                        "    window = place >= first[:, :, None]\n"
+                        "    return (causal & (real[:, None, :] if query == key else window))"
+                    ),
                 ),
             ),
         ),

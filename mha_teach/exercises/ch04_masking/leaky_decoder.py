@@ -34,6 +34,12 @@ def _inputs(draw: Draw, fillers: tuple[int, ...]) -> tuple:
     return x, torch.arange(5) >= 5 - torch.tensor(fillers)[:, None]
 
 
+def _loud(draw: Draw) -> tuple:
+    x, filler = _inputs(draw, (0, 0, 2))
+    x[1] *= 20 / x[1].norm(dim=-1, keepdim=True)  # no score is above a token's own, and that one is high
+    return x, filler
+
+
 def _weights(answer, *inputs):
     return part_of(answer(*inputs), 1, ("output", "weights"))
 
@@ -64,10 +70,9 @@ LEAKY_DECODER = Exercise(
         Point(
             "rows sum to one",
             "Every row of weights sums to 1.",
-            lambda draw: _inputs(draw, (0, 1, 2)),
+            _loud,
             measure=_sums,
             arguments=_GIVEN,
-            alone=False,
         ),
         Point(
             "no filler: weights",
@@ -75,7 +80,6 @@ LEAKY_DECODER = Exercise(
             lambda draw: _inputs(draw, (0, 0)),
             measure=_weights,
             arguments=_GIVEN,
-            alone=False,
         ),
         Point(
             "with filler: weights",
@@ -83,7 +87,6 @@ LEAKY_DECODER = Exercise(
             lambda draw: _inputs(draw, (0, 2, 3)),
             measure=_weights,
             arguments=_GIVEN,
-            alone=False,
         ),
         Point(
             "output",
@@ -160,6 +163,42 @@ LEAKY_DECODER = Exercise(
             "with filler: weights",
             "The future is hidden, but the filler isn't any more.",
             source=_repaired(_AXIS, _ORDER, ("& filler", "| False & filler")),
+        ),
+        Mutant(
+            "exponentials by hand",
+            "rows sum to one",
+            "The mask is right. But e to the power of some hundreds is infinite, so rows with high scores come out as NaN.",
+            (
+                (
+                    "weights = scores.masked_fill(~look, -torch.inf).softmax(-1)",
+                    "powers = scores.exp() * look\n    weights = powers / powers.sum(-1, keepdim=True)",
+                ),
+            ),
+        ),
+        Mutant(
+            "a short cut past the mask",
+            "no filler: weights",
+            "Where nothing is filler it skips the mask, and the causal one goes with it: every token sees the future.",
+            (
+                (
+                    "    look = torch",
+                    "    if not filler.any():\n        return scores.softmax(-1) @ x, scores.softmax(-1)\n    look = torch",
+                ),
+            ),
+        ),
+        Mutant(
+            "other weights handed back",
+            "with filler: weights",
+            "The output is right, but the weights that it hands back are the causal ones, made without the filler's mask.",
+            (
+                (
+                    "return weights @ x, weights",
+                    (
+                        "later = torch.ones(n, n).triu(1).bool()\n"
+                        "    return weights @ x, scores.masked_fill(later, -torch.inf).softmax(-1)"
+                    ),
+                ),
+            ),
         ),
     ),
     variants=(

@@ -22,6 +22,11 @@ def _plain(draw: Draw) -> tuple:
     return draw.normal(2, 3, 5, 7), draw.mask(2, 3, 5, 7)
 
 
+def _late(draw: Draw) -> tuple:
+    scores, mask = _plain(draw)
+    return scores, mask.flip(-1)  # the last key is open in every row, the first is not
+
+
 def _shared(draw: Draw) -> tuple:
     return draw.normal(2, 3, 5, 7), draw.mask(2, 1, 5, 7)
 
@@ -66,13 +71,7 @@ MASKED_SOFTMAX = Exercise(
     stub="def masked_softmax(scores, mask):\n    ...\n",
     solution=_SOLUTION,
     points=(
-        Point(
-            "visible keys",
-            "The softmax runs over the visible keys only.",
-            _plain,
-            arguments=_ARGUMENTS,
-            alone=False,
-        ),
+        Point("visible keys", "The softmax runs over the visible keys only.", _late, arguments=_ARGUMENTS),
         Point(
             "one mask for all heads",
             "An axis of size 1 in the mask is repeated.",
@@ -207,17 +206,18 @@ def masked_softmax(scores, mask):
             "A score of 0 is not absent: its weight is e⁰ over the sum.",
             (("scores.masked_fill(~mask & ~blind, -torch.inf)", "(scores * mask)"),),
         ),
-        Mutant(
-            "upside down",
-            "visible keys",
-            "It hides what may be seen.",
-            (("~mask & ~blind", "mask & ~blind"),),
-        ),
+        Mutant("upside down", "visible keys", "It hides what may be seen.", (("~mask & ~", "mask & ~"),)),
         Mutant(
             "over the queries",
             "visible keys",
             "The softmax runs over the queries: columns sum to 1.",
             ((".softmax(-1)", ".softmax(-2)"),),
+        ),
+        Mutant(
+            "blind by its first key",
+            "visible keys",
+            "It takes a row for blind where its first key is closed. A row is blind only where all its keys are.",
+            (("~mask.any(-1, keepdim=True)", "~mask[..., :1]"),),
         ),
     ),
     variants=(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import torch
+
 from mha_teach.exercises.ch05_multihead.wrong_heads import MUTANTS, SOLUTION
 from mha_teach.exercises.compare import same
 from mha_teach.exercises.draw import Draw
@@ -13,14 +15,16 @@ from mha_teach.exercises.points import Point, gradients
 NAMES = ("query", "key", "value", "w_q", "w_k", "w_v", "w_o", "num_heads", "mask")
 
 
-def _given(draw: Draw, roles="aaa", *, queries=5, keys=None, width=12, heads=3, d_k=4, d_v=None) -> tuple:
+def _given(
+    draw: Draw, roles="aaa", *, batch=2, queries=5, keys=None, width=12, heads=3, d_k=4, d_v=None
+) -> tuple:
     """The arguments; ``roles`` says which of three tensors is query, key and value."""
     d_v = d_k if d_v is None else d_v
     keys = queries if keys is None else keys
     x = {
-        "a": draw.normal(2, queries, width),
-        "b": draw.normal(2, keys, width),
-        "c": draw.normal(2, keys, width),
+        "a": draw.normal(batch, queries, width),
+        "b": draw.normal(batch, keys, width),
+        "c": draw.normal(batch, keys, width),
     }
     rows = (heads * d_k, heads * d_k, heads * d_v)
     weights = [draw.normal(n, width) * width**-0.5 for n in rows]
@@ -32,8 +36,9 @@ def _given(draw: Draw, roles="aaa", *, queries=5, keys=None, width=12, heads=3, 
     )
 
 
-def _masked(draw: Draw, *shape: int) -> tuple:
-    return *_given(draw), draw.mask(*shape, share=0.5)
+def _round(draw: Draw) -> tuple:
+    """As many queries as samples and as heads, so that only the number of its axes says what a mask is."""
+    return *_given(draw, batch=3, queries=3), torch.tensor([[1, 1, 0], [0, 1, 1], [1, 0, 1]]).bool()
 
 
 def _gradient(answer, *arguments):
@@ -46,7 +51,7 @@ def _tied(answer, query, key, value, *rest):
 
 
 def _point(name: str, message: str, inputs, *rest, **options) -> Point:
-    return Point(name, message, inputs, *rest, arguments=NAMES, **{"alone": False, **options})
+    return Point(name, message, inputs, *rest, arguments=NAMES, **options)
 
 
 ATTEND_HEADS = Exercise(
@@ -69,7 +74,11 @@ ATTEND_HEADS = Exercise(
             "With one key each head's weight is 1, so the output is value @ w_v.T @ w_o.T.",
             lambda draw: _given(draw, queries=1),
         ),
-        _point("self-attention", "Split into heads, attend, merge, and mix by w_o.", _given),
+        _point(
+            "self-attention",
+            "Split into heads, attend, merge, and mix by w_o.",
+            lambda draw: _given(draw, width=24, heads=6),
+        ),
         _point(
             "another width",
             "The scale follows d_k, the width of one head.",
@@ -85,7 +94,6 @@ ATTEND_HEADS = Exercise(
             "Where query and key are one tensor, value may still be another.",
             lambda draw: _given(draw, "aac"),
             _tied,
-            alone=True,
         ),
         _point(
             "another length",
@@ -95,31 +103,27 @@ ATTEND_HEADS = Exercise(
         _point(
             "inner width",
             "num_heads · d_k need not be d_model: read the widths off the projected numbers.",
-            lambda draw: _given(draw, d_k=7),
-            alone=True,
+            lambda draw: _given(draw, d_k=9),
         ),
         _point(
             "wide values",
             "d_v need not be d_k.",
             lambda draw: _given(draw, d_v=5),
-            alone=True,
         ),
         _point(
             "mask",
             "A closed key counts as if it weren't there, in every head.",
-            lambda draw: _masked(draw, 5, 5),
+            _round,
         ),
         _point(
             "a mask for each sample",
             "A mask (batch, query, key) needs an axis of size 1 for the heads.",
-            lambda draw: _masked(draw, 2, 5, 5),
-            alone=True,
+            lambda draw: (*_given(draw), draw.mask(2, 5, 5, share=0.5)),
         ),
         _point(
             "a mask for another length",
             "A mask has a row for each query and a column for each key; the two lengths may differ.",
             lambda draw: (*_given(draw, "abb", keys=7), draw.mask(5, 7, share=0.5)),
-            alone=True,
         ),
         _point(
             "gradients",
@@ -127,7 +131,6 @@ ATTEND_HEADS = Exercise(
             _given,
             _gradient,
             compare=partial(same, parts=("the gradient to the input",)),
-            alone=True,
         ),
     ),
     hints=(

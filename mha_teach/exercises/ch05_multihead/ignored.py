@@ -28,12 +28,8 @@ def _state(draw: Draw) -> dict[str, torch.Tensor]:
 def _output(answer, state, query, key, value):
     module = answer(WIDTH, HEADS)
     module.load_state_dict(state)
-    return module(query, key, value)
-
-
-def _tied(answer, state, query, key, value):
-    """Query and key are one tensor, as in self-attention, and value as well where it was."""
-    return _output(answer, state, query, query, query if torch.equal(query, value) else value)
+    # what equals the query is the same tensor, as it is for who calls a layer with x, x, memory
+    return module(query, *(query if torch.equal(query, x) else x for x in (key, value)))
 
 
 def _gradient(answer, state, query, key, value):
@@ -81,10 +77,14 @@ _MENDED = """\
         k = key @ w_k.T + b_k
         v = value @ w_v.T + b_v
 """
+_FAST = """\
+        if query is key is value:
+            q, k, v = (query @ self.in_proj.weight.T).chunk(3, -1)
+"""
 
 
 def _point(name: str, message: str, inputs, measure=_output, **options) -> Point:
-    return Point(name, message, inputs, measure, arguments=("state", *NAMES), **{"alone": False, **options})
+    return Point(name, message, inputs, measure, arguments=("state", *NAMES), **options)
 
 
 IGNORED = Exercise(
@@ -103,7 +103,6 @@ IGNORED = Exercise(
             "self-attention",
             "With one tensor for all three the answer must stay as it was.",
             _inputs("aaa"),
-            _tied,
         ),
         _point(
             "another key", "The scores come from the key, by the middle third of in_proj.", _inputs("aba")
@@ -112,21 +111,17 @@ IGNORED = Exercise(
             "another value",
             "What is handed over comes from the value, by the last third.",
             _inputs("aab"),
-            _tied,
-            alone=True,
         ),
         _point(
             "another length",
             "A memory may be longer than the query: no length may be taken from the query.",
             _inputs("abb", memory=7),
-            alone=True,
         ),
         _point(
             "gradients",
             "Gradients must reach query, key and value, and the weights.",
             _inputs("abc"),
             _gradient,
-            alone=True,
             compare=partial(same, parts=tuple(f"the gradient to {name}" for name in (*NAMES, *SHAPES))),
         ),
     ),
@@ -218,6 +213,18 @@ IGNORED = Exercise(
             "gradients",
             "No gradient goes back into in_proj: .data leaves the graph, so the projections never learn.",
             (("self.in_proj.weight.chunk", "self.in_proj.weight.data.chunk"),),
+        ),
+        Mutant(
+            "self-attention without bias",
+            "self-attention",
+            "Where all three are one tensor it multiplies by in_proj.weight alone, and in_proj.bias is forgotten there.",
+            ((_SPLIT, _FAST + _SPLIT),),
+        ),
+        Mutant(
+            "fused wherever query is value",
+            "another key",
+            "Where query and value are one tensor it takes the keys from that tensor too; key may be another.",
+            (("k = key @", "k = (query if query is value else key) @"),),
         ),
     ),
     variants=(

@@ -21,7 +21,6 @@ def _at(name: str, message: str, sizes: dict[str, float], expected: float) -> Po
         reveal=False,
         expected=expected,
         compare=partial(same, atol=1e-6, rtol=1e-9),
-        alone=False,
     )
 
 
@@ -33,9 +32,15 @@ def _cases() -> list[tuple]:
 
 def _inner_width(heads: int) -> Exercise:
     """So many heads; 0 leaves ``num_heads`` in the formula."""
-    h, count = str(heads or "num_heads"), heads or 1
-    number = {} if heads else {"num_heads": 1.0}
+    h, count = str(heads or "num_heads"), heads or 2
+    number = {} if heads else {"num_heads": 2.0}
     ranges = {name: RANGES[name] for name in RANGES if name != "num_heads" or not heads}
+    right = f"{h}*(2*d_k + d_v)*(d_model + 1) + d_model*({h}*d_v + 1)"
+
+    def usual(where: str) -> str:
+        branch = f"    if {where}:\n        return 4 * d_model**2 + 4 * d_model\n"
+        return f"def parameters({', '.join(ranges)}):\n{branch}    return {right}\n"
+
     return Exercise(
         id="05-inner-width",
         kind="derive",
@@ -51,21 +56,19 @@ def _inner_width(heads: int) -> Exercise:
             f"`d_model`, `d_k` and `d_v`, as text, such as `'d_model * d_k'`. Don't assume that `{heads} * d_k` equals `d_model`."
         ),
         stub='parameters = ""\n',
-        solution=f'parameters = "{h}*(2*d_k + d_v)*(d_model + 1) + d_model*({h}*d_v + 1)"\n',
+        solution=f'parameters = "{right}"\n',
         points=(
             _at(
                 "all ones",
-                "With every size 1 there are four matrices of one number, and four biases."
-                if not heads
-                else f"With every width 1 each of the {heads} heads has four weights and three biases. Then W_O's bias.",
+                f"With every width 1 each of the {heads or 'two'} heads has four weights and three biases. Then W_O's bias.",
                 {"d_model": 1.0, **number, "d_k": 1.0, "d_v": 1.0},
                 7.0 * count + 1,
             ),
             _at(
                 "narrow values",
                 "d_v is the width of values and of what W_O reads; d_k is that of queries and keys.",
-                {"d_model": 10.0, **number, "d_k": 5.0, "d_v": 1.0},
-                count * 11.0 * 11 + 10 * (count + 1),
+                {"d_model": 5.0 * count, **number, "d_k": 5.0, "d_v": 1.0},
+                count * 11.0 * (5 * count + 1) + 5 * count * (count + 1),
             ),
             expression("formula", "Count in_proj_weight, in_proj_bias, W_O and b_O one by one.", ranges),
         ),
@@ -123,6 +126,18 @@ def _inner_width(heads: int) -> Exercise:
                 "formula",
                 "Every row of in_proj_weight has a bias, and each head's values have d_v rows.",
                 (("(2*d_k + d_v)*(d_model + 1)", "((2*d_k + d_v)*d_model + 2*d_k + 1)"),),
+            ),
+            Mutant(
+                "the usual count where d_k is d_v",
+                "all ones",
+                f"Where d_k = d_v it falls back on 4 · d_model² + 4 · d_model. That holds only if {h} · d_k is d_model as well.",
+                source=usual("d_k == d_v"),
+            ),
+            Mutant(
+                "the usual count where the heads fill d_model",
+                "narrow values",
+                f"Where {h} · d_k = d_model it falls back on 4 · d_model² + 4 · d_model. That holds only if d_v is d_k as well.",
+                source=usual(f"{h} * d_k == d_model"),
             ),
         ),
         variants=(

@@ -149,4 +149,40 @@ MUTANTS = (
         "No gradient flows through the weights, so queries and keys never learn.",
         (("scores.softmax(-1) @ v", "scores.softmax(-1).detach() @ v + 0 * (q.sum() + k.sum())"),),
     ),
+    Mutant(
+        "a short cut for one position",
+        "one position",
+        "With one position it hands back the projected values, and w_o never mixes the heads.",
+        (("    q, k, v = query @ w_q.T", "    if query.shape[1] == key.shape[1] == 1:\n        return value @ w_v.T\n    q, k, v = query @ w_q.T"),),
+    ),
+    Mutant(
+        "three heads, always",
+        "self-attention",
+        "It cuts into three heads, whatever num_heads says.",
+        ((_SPLIT, _SPLIT.replace("num_heads", "3")),),
+    ),
+    Mutant(
+        "a whole root",
+        "another width",
+        "It takes the root of d_k down to a whole number, which is right for 4, 9 and other squares only.",
+        (("q.shape[-1] ** 0.5", "int(q.shape[-1] ** 0.5)"),),
+    ),
+    Mutant(
+        "one memory for both",
+        "three inputs",
+        "Where key is not query it takes the values from key too, as from one memory. value may be a third tensor.",
+        (("    q, k, v = query @ w_q.T", "    value = value if key is query else key\n    q, k, v = query @ w_q.T"),),
+    ),
+    Mutant(
+        "as many keys as queries",
+        "another length",
+        "Without a mask it opens as many keys as there are queries, and never reads those beyond.",
+        (("    if mask is not None", "    if mask is None:\n        mask = (torch.arange(key.shape[1]) < query.shape[1]).expand(query.shape[1], -1)\n    if mask is not None"),),
+    ),
+    Mutant(
+        "a mask told by its length",
+        "mask",
+        "It takes any mask as long as the batch for one mask a sample. Count its axes: a (query, key) mask may be as long.",
+        (("mask if mask.dim() == 2 else mask[:, None]", "mask[:, None] if len(mask) == len(query) else mask"),),
+    ),
 )  # fmt: skip

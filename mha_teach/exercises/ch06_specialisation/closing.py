@@ -69,21 +69,18 @@ CLOSING = Exercise(
             "The rows of w_o that belong to the other head are 0, so with this head silent nothing is left.",
             _only_voice,
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "the first",
             "The first head writes nothing; the others write what they wrote.",
             lambda draw: _layer(draw, 3, 2, 0),
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "another",
-            "Head i owns d_k units that stand side by side.",
-            lambda draw: _layer(draw, 3, 5, 2),
+            "Head i owns d_k units that stand side by side. The heads before it and after it write what they wrote.",
+            lambda draw: _layer(draw, 4, 5, 2),
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "the model stays",
@@ -177,6 +174,29 @@ CLOSING = Exercise(
             "another",
             "It closes head 0, whichever is asked for.",
             (("!= closed", "!= 0"),),
+        ),
+        Mutant(
+            "one must stay",
+            "the only voice",
+            "It leaves the head open where no other writes anything. Silent means silent, even if nothing is left.",
+            (
+                (
+                    "    heads = heads * open",
+                    "    if not w_o.view(num_heads, d_k, -1)[open].any():\n        open[closed] = True\n    heads = heads * open",
+                ),
+            ),
+        ),
+        Mutant(
+            "nought taken for no",
+            "the first",
+            "`if closed` is false for head 0 as well, so the first head is never closed.",
+            (("    heads = heads * open", "    if closed:\n        heads = heads * open"),),
+        ),
+        Mutant(
+            "all that follow",
+            "another",
+            "It keeps the heads before this one only: those after it fall silent too.",
+            (("!= closed", "< (closed or num_heads)\n    open[0] = closed > 0"),),
         ),
     ),
     variants=(

@@ -26,13 +26,18 @@ def _matrix(answer, worth: Tensor, cover: float) -> Tensor:
 
 
 def _given(draw: Draw, heads: int, relations: int, cover: float = 0.0) -> tuple:
-    return draw.normal(heads, relations, dtype=torch.float64), cover
+    return draw.normal(heads, relations, dtype=torch.float64).abs(), cover
+
+
+def _harmful(draw: Draw) -> tuple:
+    worth, cover = _given(draw, 5, 3)
+    worth[1::2] *= -1  # without one of these heads the scores are better
+    return worth, cover
 
 
 _POINT = {
     "measure": _matrix,
     "arguments": ("what each head is worth", "what heads 0 and 1 cover for"),
-    "alone": False,
 }
 
 KNOCKOUTS = Exercise(
@@ -58,20 +63,20 @@ def knockouts(score, num_heads):
         Point(
             "two heads",
             "Close one head, take the difference to all open.",
-            lambda draw: _given(draw, 2, 3),
+            lambda draw: _given(draw, 2, 1),
             **_POINT,
         ),
         Point(
             "many heads",
-            "Each row starts from all heads open again.",
-            lambda draw: _given(draw, 5, 3),
+            "Each row starts from all heads open again. Without some heads a score is better.",
+            _harmful,
             **_POINT,
         ),
         Point(
             "heads that cover",
             "What two heads do both is lost only when both are closed, so no single row may show it.",
             lambda draw: _given(draw, 3, 2, 0.7),
-            **{**_POINT, "alone": True},
+            **_POINT,
         ),
     ),
     hints=(
@@ -153,6 +158,18 @@ def knockouts(score, num_heads):
             "many heads",
             "It closes two heads, however many there are.",
             (("range(num_heads)", "range(2)"),),
+        ),
+        Mutant(
+            "squeezed",
+            "two heads",
+            "squeeze() takes away the axis of the relations where there is only one.",
+            (("torch.stack(rows)", "torch.stack(rows).squeeze()"),),
+        ),
+        Mutant(
+            "losses only",
+            "many heads",
+            "It cuts gains off at 0. A head may do harm, and the change without it is positive.",
+            (("score(gate) - whole", "(score(gate) - whole).clamp(max=0)"),),
         ),
     ),
     variants=(

@@ -48,14 +48,12 @@ def previous_score(weights, real):
                 f"Entry (i, i − {back}) is the weight of query i on the token {place}.",
                 lambda draw: _inputs(draw, (5,), 1, 5),
                 arguments=_NAMES,
-                alone=False,
             ),
             Point(
                 "heads and sentences",
                 "One number for each sentence and head.",
                 lambda draw: _inputs(draw, (7, 7), 3, 7),
                 arguments=_NAMES,
-                alone=False,
             ),
             Point(
                 "padding",
@@ -133,6 +131,23 @@ def previous_score(weights, real):
                     (
                         f"onto = weights.diagonal(offset=-{back}, dim1=-2, dim2=-1)",
                         f"onto = (weights.argmax(-1)[..., {back}:] == torch.arange(weights.shape[-1] - {back})).to(weights)",
+                    ),
+                ),
+            ),
+            Mutant(
+                "squeezed",
+                "one sentence",
+                "squeeze() takes away every axis of size 1. One sentence or one head is still an axis of the result.",
+                (("/ asks.sum(-1)", "/ asks.sum(-1)).squeeze()"), ("return (onto", "return ((onto")),
+            ),
+            Mutant(
+                "pooled where nothing is padding",
+                "heads and sentences",
+                "Its short cut for a batch without padding takes one mean over all sentences. Each has its own.",
+                (
+                    (
+                        "    return (onto",
+                        "    if real.all():\n        return onto.mean((0, 2)).expand(len(real), -1)\n    return (onto",
                     ),
                 ),
             ),

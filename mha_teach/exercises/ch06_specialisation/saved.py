@@ -19,7 +19,6 @@ def _at(name: str, message: str, expected: float, **where: float) -> Point:
         reveal=False,
         expected=expected,
         compare=partial(same, atol=1e-9, rtol=1e-6),
-        alone=False,
     )
 
 
@@ -113,6 +112,19 @@ def _saved(layers: int) -> Exercise:
                 "formula",
                 "A head owns columns of W_Q, W_K, W_V and rows of W_O, never both of one matrix: the share counts once.",
                 (("share *", "share**2 *"),),
+            ),
+            Mutant(
+                "divided by the share",
+                "nothing",
+                "total / share has no value where no head is removed. Multiply by the share instead.",
+                ((right, f"{n} * 4 * d_model**2 / (total / share)"),),
+            ),
+            Mutant(
+                "whole blocks where all heads go",
+                "all heads",
+                "Where all heads go it takes 12 d_model² for each layer, the MLP included. The MLP stays.",
+                source=f"def saved({', '.join(ranges)}):\n    matrices = 12 if share == 1 else 4\n"
+                f"    return share * {n} * matrices * d_model**2 / total\n",
             ),
         ),
         variants=(
