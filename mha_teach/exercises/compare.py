@@ -88,6 +88,8 @@ def describe(value: object) -> str:
             return f"tensor of shape {tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}{_oddity(value)}"
         except (RuntimeError, NotImplementedError):  # nested ones have no shape
             return say("odd tensor")
+    if value is ...:
+        return "`...`"  # what the stub holds, left as it was
     if type(value) is np.ndarray:
         return f"a numpy array of shape {value.shape}"
     if type(value) in (bool, int, type(None)):

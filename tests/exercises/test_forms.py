@@ -12,6 +12,7 @@ import torch
 
 from mha_teach import exercises
 from mha_teach.exercises import Exercise, Misfit, evaluate, expression, points, value
+from mha_teach.exercises.compare import same
 from mha_teach.exercises.display import html, plain, text
 
 WHERE = {"d_k": 3.0, "m": 2.0}
@@ -192,3 +193,7 @@ def test_code_in_a_hint_is_code_and_escaped():
 
     shown = Verdict("99-x", "wrong", hint="`a < b` & $d_k$")
     assert "<code>a &lt; b</code> &amp; d_k" in html(shown) and "`a < b` & d_k" in text(shown)
+
+
+def test_a_part_that_was_left_as_it_was_is_shown_as_it_stands():
+    assert same(3.0, ...).message == "the answer is `...`, but a number was expected"
