@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from collections.abc import Iterable
 
 from mha_teach.release.assignment import Assignment, student_notebook, text_of
@@ -84,9 +85,13 @@ Handing in
 
 
 def teacher_readme(
-    assignments: list[Assignment], members: list[Member] | None, kept: bool, forms: list[str]
+    assignments: list[Assignment],
+    members: list[Member] | None,
+    kept: bool,
+    forms: list[str],
+    table: str = "roster.csv",
 ) -> str:
-    """What lies where, and the command that grades what comes back."""
+    """What lies where, and the command that grades what comes back; ``table`` is the roster's file."""
     given = (
         "for-students/           a zip for each student"
         if members
@@ -94,7 +99,7 @@ def teacher_readme(
     )
     alike = "students.csv            who got which file" if members else ""
     chapters = " ".join(one.number for one in assignments)
-    roster = " --roster roster.csv" if members else ""
+    roster = f" --roster {shlex.quote(table)}" if members else ""
     where = {
         "class": [f"  {given}", *([] if members else ["  for-students/           the same, unpacked"])],
         "nbgrader": [

@@ -48,7 +48,8 @@ def run(out: Path, order: Order) -> list[str]:
         own = folder / "teacher-only"
         own.mkdir()
         kept = order.solutions
-        text = classroom.teacher_readme(chosen, members, kept, forms)
+        table = order.roster.name if order.roster else ""
+        text = classroom.teacher_readme(chosen, members, kept, forms, table)
         (own / "README.txt").write_text(text, encoding="utf-8", newline="\n")
         if members:
             _for_each(folder, members, chosen, package, order)

@@ -168,3 +168,9 @@ def test_the_table_of_students_holds_no_formula():
         ["'=1+1", "'@x", Member("=1+1").tag, f"{Member('=1+1').file}.zip"],
         ["ada", "Ada, L.", Member("ada").tag, "ada.zip"],
     ]
+
+
+def test_the_teacher_is_told_the_command_with_the_roster_that_was_given():
+    told = classroom.teacher_readme(CHOSEN, [Member("s1")], True, ["class"], "my class.csv")
+    assert "mha grade handed-in --chapters 03 05 --roster 'my class.csv'\n" in told
+    assert "--roster" not in classroom.teacher_readme(CHOSEN, None, True, ["class"], "")
