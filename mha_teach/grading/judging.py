@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,7 @@ from mha_teach.grading.words import say
 
 STATUSES = ("passed", "failed", "error", "timeout", "not attempted", "unreadable")
 _STOPPED = {"cell error": "error", "top level": "timeout"}  # why a cell that was written defines nothing
+_PLACE = re.compile(r" at (?:\w+ = [^\s,]+(?:, )?)+(?= )")  # where a formula was tried
 _AS_STATUS = {"not run": "timeout"}  # a point after the one that ran out of time
 
 
@@ -150,7 +152,7 @@ def _from_verdict(exercise: Exercise, verdict: Verdict, notes: list[Note], time_
 
 def _sentence(point: object) -> str:
     """What went wrong, without the numbers that the judge expected or handed over: those stay with the judge."""
-    difference = point.difference or ""
+    difference = _PLACE.sub("", point.difference or "")
     if point.message.endswith((".", "!", "?")):
         difference = difference[:1].upper() + difference[1:]
     return " ".join(part for part in (point.message, difference) if part)

@@ -16,6 +16,7 @@ import pytest
 from submitting import LIMITS, RIGHT, notebook
 
 from mha_teach import exercises
+from mha_teach.exercises.formula import place
 from mha_teach.grading import batch
 from mha_teach.grading.batch import Plan, grade_all, waiting
 from mha_teach.grading.feedback import write_feedback
@@ -142,6 +143,14 @@ def test_two_sentences_begin_like_two_sentences():
     point = SimpleNamespace(message="Rows sum to 1.", difference="the answer differs most at [0]")
     assert _sentence(point) == "Rows sum to 1. The answer differs most at [0]"
     assert _sentence(SimpleNamespace(message="", difference="the answer is 3")) == "the answer is 3"
+
+
+def test_feedback_does_not_say_where_a_formula_was_tried():
+    tried = place({"b": 2.704, "d_k": 1e-12, "n": 3.0})
+    point = SimpleNamespace(message="", difference=f"the answer at {tried} is another number")
+    assert _sentence(point) == "the answer is another number"
+    point.difference = "the answer differs most at [0, 1]"
+    assert _sentence(point) == "the answer differs most at [0, 1]"
 
 
 class Quick:
