@@ -11,5 +11,4 @@ GENERAL = "the general case: each of its faults also shows in a simpler one or i
 CHANCE = "a wrong answer fails there alone on some numbers, and elsewhere too on others"
 VIEW = "the same fault seen at another place, where its message says more plainly what is wrong"
 
-SHARED: dict[str, dict[str, str]] = {
-}
+SHARED: dict[str, dict[str, str]] = {}

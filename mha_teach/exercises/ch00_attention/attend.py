@@ -32,6 +32,13 @@ def _masked(draw: Draw) -> tuple:
     return *qkv(draw, 2), draw.mask(2, 5, 7, share=0.5)
 
 
+def _first_closed(draw: Draw) -> tuple:
+    """Rows that keep their last key, not their first: elsewhere every query that sees anything sees key 0."""
+    mask = draw.mask(2, 5, 7, share=0.5).flip(-1)
+    mask[0, 1, 0] = False
+    return *qkv(draw, 2), mask
+
+
 def _blind(draw: Draw) -> tuple:
     q, k, v, mask = _masked(draw)
     mask[1, 3] = False
@@ -105,7 +112,6 @@ def attend_mine(q, k, v, mask=None):
             _equal_scores,
             _output,
             arguments=QKV,
-            alone=False,  # what breaks the softmax breaks more than this
         ),
         Point(
             "any leading axes",
@@ -114,7 +120,6 @@ def attend_mine(q, k, v, mask=None):
             _twice,
             compare=partial(same, parts=("the output for 2 axes", "the output for 4 axes")),
             arguments=QKV * 2,
-            alone=False,
         ),
         Point(
             "scale",
@@ -130,7 +135,6 @@ def attend_mine(q, k, v, mask=None):
             _large,
             _output,
             arguments=QKV,
-            alone=False,
         ),
         Point(
             "weights",
@@ -138,15 +142,13 @@ def attend_mine(q, k, v, mask=None):
             lambda d: qkv(d, 2),
             _weights,
             arguments=QKV,
-            alone=False,  # with a mask they are looked at again
         ),
         Point(
             "mask",
             "A closed key counts as if it were not there: its score is -inf before the softmax.",
-            _masked,
+            _first_closed,
             _output,
             arguments=(*QKV, "mask"),
-            alone=False,  # what is wrong with the mask is seen in the weights too
         ),
         Point(
             "shared mask",
@@ -171,7 +173,6 @@ def attend_mine(q, k, v, mask=None):
             _blind,
             _output,
             arguments=(*QKV, "mask"),
-            alone=False,
         ),
         Point(
             "masked weights",
@@ -240,6 +241,28 @@ def attend_mine(q, k, v, mask=None):
             (("scores.softmax(-1)", "scores.sigmoid()"),),
         ),
         Mutant(
+            "score 0 taken for closed",
+            "equal scores",
+            "It closes every key that scores exactly 0, and a query of zeros scores 0 everywhere. Only the mask closes.",
+            (
+                (
+                    "    if mask is not None:\n        scores",
+                    "    scores = scores.masked_fill(scores == 0, -torch.inf)\n    if mask is not None:\n        scores",
+                ),
+            ),
+        ),
+        Mutant(
+            "a batch of one put in front",
+            "any leading axes",
+            "It turns (query, d_k) into a batch of one and never takes that axis away again.",
+            (
+                (
+                    "    scores = q @",
+                    "    if q.dim() == 2:\n        q, k, v = q[None], k[None], v[None]\n    scores = q @",
+                ),
+            ),
+        ),
+        Mutant(
             "transposed by counting from the front",
             "any leading axes",
             "transpose(1, 2) fits three axes and no other number of them.",
@@ -250,6 +273,23 @@ def attend_mine(q, k, v, mask=None):
             "large scores",
             "exp(1000) is infinite, and infinite over infinite is NaN.",
             (("scores.softmax(-1)", "scores.exp() / scores.exp().sum(-1, keepdim=True)"),),
+        ),
+        Mutant(
+            "scores capped",
+            "large scores",
+            "It cuts every score at 80 so that exp stays finite. Keys above that then count alike, whichever scores most.",
+            (("scores.softmax(-1)", "scores.clamp(max=80.0).softmax(-1)"),),
+        ),
+        Mutant(
+            "short way without a mask",
+            "weights",
+            "Where there is no mask it returns early, with the scores in place of the weights.",
+            (
+                (
+                    "    if mask is not None:\n        scores",
+                    "    if mask is None:\n        return scores.softmax(-1) @ v, scores\n    if mask is not None:\n        scores",
+                ),
+            ),
         ),
         Mutant(
             "scores returned instead of weights",
@@ -289,6 +329,29 @@ def attend_mine(q, k, v, mask=None):
             "mask",
             "A score of 0 is a score like any other: e to the 0 is 1. Closed means -inf.",
             (("masked_fill(~mask, -torch.inf)", "masked_fill(~mask, 0.0)"),),
+        ),
+        Mutant(
+            "first key always open",
+            "mask",
+            "It never closes key 0, so that no softmax is empty. A mask may close that key like any other.",
+            (
+                (
+                    "scores.masked_fill(~mask, -torch.inf)",
+                    "torch.cat([scores[..., :1], scores[..., 1:].masked_fill(~mask[..., 1:], -torch.inf)], -1)",
+                ),
+            ),
+        ),
+        Mutant(
+            "output before the blind row is mended",
+            "blind query",
+            "The weights that it returns are right, but the output was made from them while the blind row was still NaN.",
+            (
+                ("    output = weights @ v\n", ""),
+                (
+                    "weights = scores.softmax(-1)\n",
+                    "weights = scores.softmax(-1)\n    output = weights @ v\n",
+                ),
+            ),
         ),
         Mutant(
             "blind query left alone",

@@ -14,9 +14,17 @@ from mha_teach.exercises.points import Point, gradients
 
 
 def _all_keys_ask(draw: Draw) -> tuple:
-    """Five far-apart keys, and the same five as queries: each finds itself, whatever axis the softmax takes."""
-    k = 12 * torch.eye(5)[torch.randperm(5, generator=draw.generator)]
+    """Five far-apart keys, and the same five as queries: each finds itself, whatever axis the softmax takes.
+
+    Its own score is 257, of which exp is too large for float32.
+    """
+    k = 24 * torch.eye(5)[torch.randperm(5, generator=draw.generator)]
     return k, k.clone(), draw.normal(5, 2)
+
+
+def _self(draw: Draw) -> tuple:
+    """As many queries as keys: the two axes of the scores can't be told apart by their length."""
+    return tuple(draw.normal(7, width) for width in (3, 3, 2))
 
 
 def _flat_query(draw: Draw) -> tuple:
@@ -55,21 +63,18 @@ def soft_look_up(q, k, v):
             "A query of zeros must get the plain mean of the values: its weights are alike and sum to one.",
             _flat_query,
             arguments=QKV,
-            alone=False,  # a wrong axis is seen on ordinary numbers too, but not said so plainly
         ),
         Point(
             "whose key it is",
             "Each query here equals one key and is far from the others, so it must get that key's value.",
             _all_keys_ask,
             arguments=QKV,
-            alone=False,  # every unit vector is symmetric enough to hide some faults; the next point is not
         ),
         Point(
             "ordinary numbers",
             "On ordinary numbers the output differs.",
-            lambda d: qkv(d, d_k=3),
+            _self,
             arguments=QKV,
-            alone=False,
         ),
         Point(
             "another width",
@@ -132,6 +137,24 @@ def soft_look_up(q, k, v):
             "ordinary numbers",
             "Both faults are mended, but the scale counts keys instead of d_k.",
             (("q.shape[1] ** 0.5", "k.shape[0] ** 0.5"),),
+        ),
+        Mutant(
+            "query of zeros taken for filler",
+            "which axis sums to one",
+            "It gives a query of zeros no weight at all, as if nobody asked. Equal scores still share all of it.",
+            (("scores.softmax(1)", "scores.softmax(1) * q.any(1, keepdim=True)"),),
+        ),
+        Mutant(
+            "exp without the largest score taken off",
+            "whose key it is",
+            "A score of 257 is too much for exp: it is infinite, and infinite over infinite is NaN. softmax(1) avoids that.",
+            (("scores.softmax(1)", "scores.exp() / scores.exp().sum(1, keepdim=True)"),),
+        ),
+        Mutant(
+            "axis found by its length",
+            "ordinary numbers",
+            "It takes the first axis that is as long as there are keys. With as many queries as keys that is the queries' axis.",
+            (("softmax(1)", "softmax(scores.shape.index(len(k)))"),),
         ),
         Mutant(
             "the root of 3",

@@ -58,7 +58,7 @@ def _small_faults(draw: Draw) -> tuple:
     weights, mask = _good(draw)
     leak, sign = weights.clone(), weights.clone()
     leak[1] = torch.tensor([0.3, 0.01, 0.3, 0.39, 0.0])
-    sign[1] = torch.tensor([0.5, 0.0, -0.01, 0.51, 0.0])
+    sign[1] = torch.tensor([-0.01, 0.0, 0.5, 0.51, 0.0])
     return weights * 1.01, leak, sign, mask
 
 
@@ -71,7 +71,7 @@ def _idle(weights):
 
 
 def _closed_gets_weight(weights):
-    weights[1] = torch.tensor([0.25, 0.25, 0.25, 0.25, 0.0])
+    weights[1] = torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 def _negative(weights):
@@ -120,18 +120,16 @@ def sound(weights, mask):
             ),
         ),
         Point("idle query", "A query that may look somewhere has no weights at all here.", _spoiled(_idle)),
-        Point("closed keys", "A closed key has a weight here.", _spoiled(_closed_gets_weight), alone=False),
+        Point("closed keys", "A closed key has a weight here.", _spoiled(_closed_gets_weight)),
         Point(
             "signs",
             "A weight is negative here, though the row sums to one.",
             _spoiled(_negative),
-            alone=False,
         ),
         Point(
             "blind row",
             "A query that may look at nothing has weights here.",
             _spoiled(_blind_looks),
-            alone=False,
         ),
         Point(
             "rounding",
@@ -197,6 +195,35 @@ def sound(weights, mask):
             "signs",
             "It never looks for negative weights.",
             ((" and (weights > -1e-4).all()", ""),),
+        ),
+        Mutant(
+            "compared with itself masked",
+            "closed keys",
+            "It compares with the open weights divided by their sum. Where closed keys hold all the weight that is 0/0, and no "
+            "comparison with NaN finds a difference.",
+            (
+                (
+                    "closed = (weights[~mask].abs() < 1e-4).all()",
+                    "kept = weights * mask\n    closed = not ((weights - kept / kept.sum(-1, keepdim=True)).abs() > 1e-4).any()",
+                ),
+            ),
+        ),
+        Mutant(
+            "signs in the lower triangle",
+            "signs",
+            "It looks for negative weights on and below the diagonal alone, as if every mask were causal.",
+            (("(weights > -1e-4)", "(weights.tril() > -1e-4)"),),
+        ),
+        Mutant(
+            "blind rows skipped",
+            "blind row",
+            "It takes blind rows out before it looks, so such a row may hold any weights.",
+            (
+                (
+                    "    wanted =",
+                    "    weights, mask = weights[mask.any(-1)], mask[mask.any(-1)]\n    wanted =",
+                ),
+            ),
         ),
         Mutant(
             "always True",

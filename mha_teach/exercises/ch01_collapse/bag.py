@@ -41,7 +41,13 @@ def _bag(gain: int, loss: int) -> Exercise:
             reveal=False,
             expected=expected,
             compare=partial(same, atol=atol, rtol=0.0),
-            alone=False,
+        )
+
+    def unless(case: str, share: str) -> str:
+        """The right formula, except in one case."""
+        return (
+            f"def score(values):\n    share = {_SHARE}\n    if values {case}:\n        share = {share}\n"
+            f"    return {gain} * share - {loss} * (1 - share)\n"
         )
 
     extra = () if plain else (_free(f'score = "{gain} * {_SHARE}"\n'),)
@@ -140,6 +146,19 @@ def _bag(gain: int, loss: int) -> Exercise:
                 "formula",
                 "All three differ only if the second differs from the first, and the third from both: (1 - 1/N)(1 - 2/N).",
                 source=score("1/3 + 2/(3*values) + 1/(3*values**2)"),
+            ),
+            Mutant(
+                "two symbols never all alike",
+                "two symbols",
+                "For two symbols it says two of three, always. One bag in four holds the same symbol three times.",
+                source=unless("== 2", "2 / 3"),
+            ),
+            Mutant(
+                "many symbols hopeless",
+                "very many symbols",
+                "For many symbols it says that no role can be named. But the bag tells which three they are, so one guess in "
+                "three is right.",
+                source=unless("> 1000", "0"),
             ),
             *extra,
         ),

@@ -19,19 +19,26 @@ def _number(answer, weights, targets) -> object:
 
 
 def _rows(draw: Draw, heads: int, keys: int, targets: list[int]) -> tuple:
-    """Rows that look at their targets with more than 2 %: faint rows have a point of their own."""
+    """Rows that look at their targets with more than 2 %, and servers that have the largest share as well.
+
+    Faint rows, and heads that look elsewhere, have points of their own.
+    """
+    keys_wanted = sorted(set(targets))
     while True:
         weights = draw.normal(heads, keys, dtype=torch.float64).mul(2).softmax(-1)
-        if weights[:, sorted(set(targets))].sum(-1).min() > 0.02:
+        total = weights[:, keys_wanted].sum(-1, keepdim=True)
+        by_weight, by_share = (w[:, keys_wanted].argmax(0) for w in (weights, weights / total))
+        if total.min() > 0.02 and by_weight.equal(by_share):
             return weights, torch.tensor(targets)
 
 
 def _two_servers(draw: Draw) -> tuple:
-    """Three heads of which two serve: shares of one row sum to 1, and would hide what is taken from where."""
-    weights, targets = _rows(draw, 3, 7, [5, 2])
-    while len(weights[:, targets].argmax(0).unique()) < 2:
+    """Three heads of which two serve, one of them the last: shares of one row sum to 1, and would hide what is taken from where."""
+    while True:
         weights, targets = _rows(draw, 3, 7, [5, 2])
-    return weights, targets
+        servers = set(weights[:, targets].argmax(0).tolist())
+        if len(servers) == 2 and 2 in servers:
+            return weights, targets
 
 
 CONFUSION = Exercise(
@@ -60,7 +67,6 @@ def role_confusion(weights, targets):
             inputs=lambda draw: _rows(draw, 1, 5, [1, 4]),
             measure=_number,
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "three heads, two roles",
@@ -68,7 +74,6 @@ def role_confusion(weights, targets):
             inputs=_two_servers,
             measure=_number,
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "a head that looks elsewhere",
@@ -80,7 +85,6 @@ def role_confusion(weights, targets):
             ),
             measure=_number,
             arguments=_NAMES,
-            alone=False,
         ),
         Point(
             "two roles, one target",
@@ -93,7 +97,7 @@ def role_confusion(weights, targets):
             "faint rows",
             "However little weight a row has on the targets, shares are relative to that little.",
             inputs=lambda draw: (
-                torch.tensor([[2e-4, 1e-4, 0.9997]], dtype=torch.float64),
+                torch.tensor([[2e-4, 1e-4, 0.9997], [1e-4, 3e-4, 0.9996]], dtype=torch.float64),
                 torch.tensor([0, 1]),
             ),
             measure=_number,
@@ -137,6 +141,18 @@ def role_confusion(weights, targets):
             "a head that looks elsewhere",
             "It picks the head with the largest share, which may hardly look at the target at all.",
             (("on_targets.argmax(0)", "share.argmax(0)"),),
+        ),
+        Mutant(
+            "a single head confuses nothing",
+            "one head, two roles",
+            "It returns 0 for a single head. That head has to serve all roles, so it confuses them most.",
+            (("    on_targets = ", "    if len(weights) == 1:\n        return 0.0\n    on_targets = "),),
+        ),
+        Mutant(
+            "as many heads as roles",
+            "three heads, two roles",
+            "It looks for servers among the first heads only, as many as there are roles. Any head may serve.",
+            (("on_targets.argmax(0) ", "on_targets[: len(targets)].argmax(0) "),),
         ),
         Mutant(
             "all heads averaged",

@@ -10,10 +10,13 @@ from mha_teach.exercises.model import Exercise, Mutant
 from mha_teach.exercises.points import Point
 
 
-def _mix(draw: Draw, pairs: list[tuple[int, int]], values: int) -> tuple:
+def _mix(
+    draw: Draw, pairs: list[tuple[int, int]], values: int, low: float = 0.65, high: float = 0.75
+) -> tuple:
+    """Rows in which role 1 has a share from ``low`` to ``high``: the narrowest and the widest have points of their own."""
     rows = []
     for first, second in pairs:
-        share, row = draw.uniform(0.55, 0.9), torch.zeros(values, dtype=torch.float64)
+        share, row = draw.uniform(low, high), torch.zeros(values, dtype=torch.float64)
         row[first] += share
         row[second] += 1 - share
         rows.append(row)
@@ -51,18 +54,16 @@ def unmix(mixture):
         Point(
             "role 1",
             "Role 1 has the larger weight.",
-            inputs=lambda draw: _mix(draw, [(4, 1), (0, 6), (3, 2)], 7),
+            inputs=lambda draw: _mix(draw, [(4, 1), (0, 6), (3, 2)], 7, 0.55, 0.58),
             measure=lambda answer, mixture: _values(answer(mixture), mixture)[..., 0],
             arguments=("mixture",),
-            alone=False,
         ),
         Point(
             "role 2",
             "Role 2 has the smaller weight, but more than nothing.",
-            inputs=lambda draw: _mix(draw, [(4, 1), (0, 6), (3, 2)], 7),
+            inputs=lambda draw: _mix(draw, [(4, 1), (0, 6), (3, 2)], 7, 0.85, 0.9),
             measure=lambda answer, mixture: _values(answer(mixture), mixture)[..., 1],
             arguments=("mixture",),
-            alone=False,
         ),
         Point(
             "both hold the same value",
@@ -70,7 +71,6 @@ def unmix(mixture):
             inputs=lambda draw: _mix(draw, [(5, 5), (2, 2)], 7),
             measure=lambda answer, mixture: _values(answer(mixture), mixture),
             arguments=("mixture",),
-            alone=False,
         ),
         Point(
             "same and different in one batch",
@@ -103,6 +103,24 @@ def unmix(mixture):
             "role 2",
             "argmin finds a value with weight 0, that is, one that neither role holds.",
             (("torch.where(alone, value[:, 0], value[:, 1])", "mixture.argmin(-1)"),),
+        ),
+        Mutant(
+            "role 1 above .6",
+            "role 1",
+            "It takes the first value with more than .6 for role 1. A weight of .55 is the larger one, too.",
+            (("torch.stack([value[:, 0],", "torch.stack([(mixture > 0.6).long().argmax(-1),"),),
+        ),
+        Mutant(
+            "little taken for nothing",
+            "role 2",
+            "It takes a second weight below .2 for none. Role 2 may have as little as .1.",
+            (("weight[:, 1] < 1e-6 ", "weight[:, 1] < 0.2 "),),
+        ),
+        Mutant(
+            "as many values as the fullest row",
+            "both hold the same value",
+            "It asks for as many values as the fullest row of the batch holds. If none holds two, there is no second one to read.",
+            (("mixture.topk(2) ", "mixture.topk(int((mixture > 0).sum(-1).max())) "),),
         ),
         Mutant(
             "roles swapped",
