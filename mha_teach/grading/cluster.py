@@ -58,7 +58,7 @@ def connect(address: str) -> distributed.Client:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return distributed.Client(address, timeout=ANSWERS)
-    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, MemoryError) as error:
         raise ClusterError(
             f"no scheduler answers at {address} ({_short(error)}): start one there with `dask scheduler --port "
             f"{address.rsplit(':', 1)[1]}`, or grade on this machine, without --scheduler"

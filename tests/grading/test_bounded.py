@@ -75,3 +75,20 @@ def test_a_short_message_makes_nothing_great(tree):
     assert found is None or found.numel() == 0
     assert time.process_time() - start < 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 * 1024  # KB
+
+
+def test_a_server_that_is_no_scheduler_is_told_in_a_line():
+    import socket
+    import threading
+
+    from mha_teach.grading.cluster import ClusterError, connect
+
+    def serve():
+        line = server.accept()[0]
+        line.sendall((2**60).to_bytes(8, "little") * 8)  # "an exabyte follows"
+        line.recv(2**20)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        with pytest.raises(ClusterError, match="no scheduler answers"):
+            connect(f"tcp://127.0.0.1:{server.getsockname()[1]}")
