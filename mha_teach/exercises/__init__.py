@@ -17,8 +17,7 @@ How to write one (the folder ``ch00_attention`` has one of each kind):
   a formula given as text.
 - A :class:`Mutant` is a wrong answer that people give: ``edits`` of the solution or a ``source`` in full, the
   ``point`` that must reject it, and the ``words`` that the diagnosis says. Every point needs a mutant that fails
-  at this point only, or ``alone=False`` and the reason in ``tests/exercises/shared.py``. ``variants`` are at
-  least three right answers in other words.
+  at this point only. ``variants`` are at least three right answers in other words.
 - ``vary`` gives each student of a class other numbers: ``get("05-count@k7q2m9")`` is the exercise of whoever has the
   tag ``k7q2m9``, and ``tag(student_id, secret)`` makes such a tag. Write a function that makes the exercise from its
   numbers, and let ``cases.varied(make, own, cases)`` call it with the book's own, or for a tag with one of ``cases()``.

@@ -26,9 +26,8 @@ class Point:
     ``inputs(draw)`` makes the arguments, a tuple; ``measure(answer, *arguments)`` makes the value that is
     compared (by default it calls the answer); ``expected`` is that value, or ``None`` for "whatever the
     solution gives"; ``compare(expected, got)`` returns ``None`` or a :class:`Difference`. ``arguments`` names
-    the inputs for messages. ``alone`` says that some mutant fails at this point only, which a test demands.
-    ``reveal`` shows the expected value; recall and derive points keep it to themselves. ``shown`` lists the inputs.
-    Where a cell defines several names, ``answer`` is the tuple of their values.
+    the inputs for messages. ``reveal`` shows the expected value; recall and derive points keep it to themselves.
+    ``shown`` lists the inputs. Where a cell defines several names, ``answer`` is the tuple of their values.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Point:
     compare: Callable[[object, object], Difference | None] = same
     arguments: tuple[str, ...] = ()
     weight: float = 1.0
-    alone: bool = True
     reveal: bool = True
     shown: bool = True
 

@@ -8,7 +8,7 @@ carry each call into the ``sandbox``, where ``child`` computes it; ``gradebook``
 ``child`` runs alone in the sandbox: it imports nothing of this package, and only ``child/wire.py`` is used on both sides.
 
 **What is prevented.** The judge, its points, the expected values and the comparison stay in the teacher's process; the
-student's process gets inputs, drawn from a seed that only the gradebook knows, and sends plain data back, whose every
+student's process gets inputs, drawn for its file from a secret that only the gradebook knows, and sends plain data back, whose every
 size is checked. Nothing is unpickled. Each exercise of each submission has a process of its own, with limits on time,
 memory, files, and with a filter that refuses programs, processes, sockets and signals to others. Behind bubblewrap it
 sees a read-only system without exercises, solutions, homes or other submissions, no network, and an empty folder of its

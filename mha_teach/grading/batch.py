@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hmac
 import multiprocessing
 import os
 import signal
@@ -50,6 +51,11 @@ def grade_entry(entry: Entry, digest: str, plan: Plan, seed: int, sandbox: Sandb
     return grade_data(told(entry, digest_of(data)), data, plan, seed, sandbox)
 
 
+def own_seed(seed: int, digest: str) -> int:
+    """The seed of one file's inputs. A message of a student's code may show its inputs; they are no other file's."""
+    return int(hmac.new(str(seed).encode(), digest.encode(), "sha256").hexdigest()[:8], 16)
+
+
 def told(entry: Entry, digest: str) -> dict[str, str]:
     """Whose file it is, and which: what an attempt says about itself."""
     return {"student": entry.student, "file": entry.name, "digest": digest, "canvas": entry.canvas}
@@ -64,7 +70,10 @@ def grade_data(told: dict, data: bytes | Note, plan: Plan, seed: int, sandbox: S
         if notebook.problem is None:
             tags = tags_of(told["student"], plan.roster, told["canvas"]) if plan.roster else None
             submission = match(notebook, plan.chapters, tags)
-            grades, notes = tuple(grade(submission, sandbox, seed)), submission.notes
+            grades, notes = (
+                tuple(grade(submission, sandbox, own_seed(seed, told["digest"]))),
+                submission.notes,
+            )
             return Attempt(**told, status="graded", grades=grades, notes=tuple(notes))
         problem = notebook.problem
     except SandboxError:

@@ -103,8 +103,8 @@ class Gradebook:
             self._base.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, value))
 
     def seed(self) -> int:
-        """The seed of all inputs: drawn once for a class, so that it is fair and can't be guessed."""
-        return int(self.setting("seed", str(secrets.randbelow(2**31))))
+        """The secret from which every file's inputs are drawn: made once for a class, and too long to be guessed."""
+        return int(self.setting("seed", str(secrets.randbits(128))))
 
     def done(self) -> set[tuple[str, str]]:
         """(file, digest) of every attempt that is recorded whole."""

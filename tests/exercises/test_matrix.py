@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from shared import CHANCE, SHARED
 
 from mha_teach import exercises
 from mha_teach.exercises import judge
@@ -86,57 +85,27 @@ def rejections(exercise: exercises.Exercise) -> dict[str, frozenset[str]]:
     return found
 
 
-def complaints(exercise: exercises.Exercise, shared: dict[str, str]) -> list[str]:
-    """What the points' proof lacks; ``shared`` names the points that need no mutant of their own, with the reason."""
+def complaints(exercise: exercises.Exercise) -> list[str]:
+    """What the proof of the points lacks."""
     failed = rejections(exercise)
     alone = {name for names in failed.values() if len(names) == 1 for name in names}
-    rows: dict[frozenset[str], str] = {}
-    found = []
-    for point in exercise.points:
-        by = frozenset(mutant for mutant, names in failed.items() if point.name in names)
-        if not by:
-            found.append(f"{point.name!r} rejects nothing")
-        if by in rows:
-            found.append(f"{point.name!r} rejects what {rows[by]!r} rejects, no more and no less")
-        rows[by] = point.name
-        if point.alone and point.name not in alone:
-            found.append(f"no mutant fails only at {point.name!r}")
-        if point.alone == (point.name in shared):
-            found.append(f"{point.name!r}: alone={point.alone}, and tests/exercises/shared.py says otherwise")
-        if not point.alone and point.name in alone and shared.get(point.name) != CHANCE:
-            found.append(f"{point.name!r} does reject a mutant alone: take alone=False out")
-    if unknown := set(shared) - {point.name for point in exercise.points}:
-        found.append(f"shared.py names points that don't exist: {sorted(unknown)}")
-    return found
+    return [f"no mutant fails only at {point.name!r}" for point in exercise.points if point.name not in alone]
 
 
 @each
 def test_each_point_has_a_mutant_that_it_alone_rejects(exercise):
-    assert complaints(exercise, SHARED.get(exercise.id, {})) == []
+    assert complaints(exercise) == []
 
 
 def test_the_proof_of_points_can_fail():
     exercise = exercises.get("00-mend")
-    first, *others = exercise.points
-    assert complaints(exercise, {}) == []
-    assert any("shared.py says otherwise" in one for one in complaints(exercise, {first.name: ""}))
-    assert any("don't exist" in one for one in complaints(exercise, {"gone": ""}))
+    first, *_ = exercise.points
     failed = rejections(exercise)
     fewer = tuple(mutant for mutant in exercise.mutants if failed[mutant.name] != {first.name})
     poor = dataclasses.replace(exercise, mutants=fewer)
-    assert complaints(poor, {}) == [f"no mutant fails only at {first.name!r}"]
-    lax = dataclasses.replace(exercise, points=(dataclasses.replace(first, alone=False), *others))
-    assert any("take alone=False out" in one for one in complaints(lax, {first.name: ""}))
-    waived = dataclasses.replace(poor, points=lax.points)
-    assert complaints(waived, {first.name: "a reason"}) == []
-    twice = dataclasses.replace(first, name="twice")
-    assert any(
-        "rejects nothing" in one for one in complaints(dataclasses.replace(exercise, points=(twice,)), {})
-    )
-
-
-def test_only_known_exercises_share_points():
-    assert set(SHARED) <= {exercise.id for exercise in JUDGED}
+    assert complaints(poor) == [f"no mutant fails only at {first.name!r}"]
+    twice = dataclasses.replace(exercise, points=(*exercise.points, dataclasses.replace(first, name="twice")))
+    assert complaints(twice) == ["no mutant fails only at 'twice'"]
 
 
 @each

@@ -67,7 +67,7 @@ def test_the_whole_matrix_holds_for_a_student(id, tag):
         assert mutant.point in failed(verdict), f"rejected by {failed(verdict)}\n{verdict}"
         assert verdict.diagnosis == mutant.name and mutant.words in str(verdict), f"\n{verdict}"
         alone |= set(failed(verdict)) if len(failed(verdict)) == 1 else set()
-    assert not whole or {point.name for point in exercise.points if point.alone} <= alone
+    assert not whole or {point.name for point in exercise.points} <= alone
     judge._reference.cache_clear()
 
 
@@ -82,7 +82,7 @@ def test_a_class_can_be_counted_whatever_its_numbers(book):
     for exercise in (book.with_tag(tag) for tag in TAGS):
         same = [(e.kind, e.marks, e.names, e.stub, e.setup, e.seconds) for e in (book, exercise)]
         assert same[0] == same[1]
-        points = [[(p.name, p.weight, p.alone) for p in e.points] for e in (book, exercise)]
+        points = [[(p.name, p.weight) for p in e.points] for e in (book, exercise)]
         assert points[0] == points[1]
         assert {m.name for m in book.mutants} <= {m.name for m in exercise.mutants}
 

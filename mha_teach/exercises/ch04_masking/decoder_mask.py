@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -20,17 +21,41 @@ def decoder_mask(lengths, query, key):
 """
 
 
-def _point(name: str, message: str, lengths: list[int], query: int, key: int) -> Point:
-    def inputs(draw: Draw) -> tuple:
-        return torch.tensor(lengths), query, key
+def _point(name: str, message: str, inputs: Callable[[Draw], tuple]) -> Point:
+    same_kind = partial(same, dtype=True)
+    return Point(name, message, inputs, compare=same_kind, arguments=("lengths", "query", "key"))
 
-    return Point(
-        name,
-        message,
-        inputs,
-        compare=partial(same, dtype=True),
-        arguments=("lengths", "query", "key"),
-    )
+
+def _square(draw: Draw) -> tuple:
+    key = draw.pick((4, 5, 6, 7))
+    return torch.tensor([key, key]), key, key
+
+
+def _cached(draw: Draw) -> tuple:
+    key = draw.pick((6, 7, 8, 9))
+    return torch.tensor([key, key]), draw.pick((2, 3, 4)), key
+
+
+def _filled(draw: Draw) -> tuple:
+    key = draw.pick((5, 6, 7))
+    return _lengths(draw, 2, key - 1), key, key
+
+
+def _both(draw: Draw) -> tuple:
+    query, key = draw.pick((2, 3)), draw.pick((7, 8, 9))
+    return _lengths(draw, query + 1, key - 1), query, key
+
+
+def _single(draw: Draw) -> tuple:
+    key = draw.pick((5, 6, 7))
+    return torch.cat([_lengths(draw, 2, key - 1)[:2], torch.tensor([key])]), 1, key
+
+
+def _lengths(draw: Draw, low: int, high: int) -> torch.Tensor:
+    """Three lengths, all different; the first is the longest, as the samples of a batch are often sorted."""
+    options = list(range(low, high + 1))
+    found = [options.pop(draw.pick(range(len(options)))) for _ in range(3)]
+    return torch.tensor(sorted(found, reverse=True))
 
 
 DECODER_MASK = Exercise(
@@ -50,28 +75,14 @@ DECODER_MASK = Exercise(
         _point(
             "all new, no filler",
             "Without cache and filler it is the causal triangle, for every sample.",
-            [5, 5],
-            5,
-            5,
+            _square,
         ),
         _point(
-            "the cache is seen",
-            "New token 0 stands at place key − query: it sees the whole cache.",
-            [7, 7],
-            3,
-            7,
+            "the cache is seen", "New token 0 stands at place key − query: it sees the whole cache.", _cached
         ),
-        _point(
-            "filler", "Places before key − lengths[b] hold filler: no query may look there.", [4, 3, 2], 5, 5
-        ),
-        _point("cache and filler", "Both at once, and each sample has its own filler.", [6, 5, 4], 3, 7),
-        _point(
-            "a single new token",
-            "One new token sees every real place, itself included.",
-            [5, 2, 4],
-            1,
-            5,
-        ),
+        _point("filler", "Places before key − lengths[b] hold filler: no query may look there.", _filled),
+        _point("cache and filler", "Both at once, and each sample has its own filler.", _both),
+        _point("a single new token", "One new token sees every real place, itself included.", _single),
     ),
     hints=(
         "Give every place a number, `torch.arange(key)`. Which numbers do the new tokens have?",
