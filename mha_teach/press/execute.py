@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
@@ -84,12 +85,14 @@ def _run(client: NotebookClient, **options) -> None:
     """Execute all cells; Ctrl-C is KeyboardInterrupt, whatever nbclient's own clean-up then stumbles over."""
     try:
         client.execute(**options)
-    except Exception:
+    except (Exception, CancelledError, KeyboardInterrupt):
         stopping = getattr(client, "_async_cleanup_kernel_future", None)  # set when a signal arrives
         if stopping is None:
             raise
+        # Else asyncio prints what goes wrong in it, now or later, when it is collected.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
         with suppress(Exception, CancelledError):
-            stopping.result()  # else asyncio prints what went wrong in it when it is collected
+            stopping.result()
         raise KeyboardInterrupt from None
 
 
