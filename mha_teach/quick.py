@@ -25,9 +25,6 @@ def attend_quickly(
     if mask is not None:
         mask, blind = _open(mask)
     if not need_weights:
-        if q.device.type == "cpu" and q.shape[-3] > 1:
-            # measured: the fused kernel walks short rows slowly that lie a fused matmul's width apart
-            q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
         heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
         return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
     if mask is not None and mask.dtype == torch.bool:
