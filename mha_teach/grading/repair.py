@@ -20,7 +20,6 @@ from mha_teach.release import assignment as release
 
 _SETUP = re.compile(r"^[^\S\n]*from mha_teach\.exercises import .*\bcheck\b", re.MULTILINE)
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_IMPORTS = re.compile(r"\s*(?:import|from)\s")
 
 
 @dataclass
