@@ -2,13 +2,13 @@
 
 Self-attention at d_model 512, with and without per-head weights, with and without a causal mask, forward (no gradient,
 eval) and forward + backward. The two take turns in one run, the order turns round every round, and each row is a ratio
-of median CPU seconds: below 1, ours is faster. How much a ratio owes to chance is told by torch's module that races a twin
-of itself in the same way. Peak memory is the growth of a process's resident peak in one call, in a
+of median CPU seconds with the interval in which 95 % of resampled rounds put it: below 1, ours is faster. How much a
+ratio owes to chance in one run is told as well by torch's module that races a twin of itself. Peak memory is the growth of a process's resident peak in one call, in a
 fresh process for each contender (Linux).
 
-    python benchmarks/multihead.py [--rounds 21 13 5] [--only 4x128 ...] [--heads 1 8 32] [--save]
+    python benchmarks/multihead.py [--rounds 101 41 9] [--only 4x128 ...] [--heads 1 8 32] [--save]
 
-``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes nine minutes.
+``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def projections(batch: int, n: int, backward: bool) -> dict[str, Callable[[], No
     }
 
 
-def race(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
-    """Median CPU seconds of each, taking turns: other work on the machine disturbs them less than it disturbs a clock."""
+def race(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
+    """CPU seconds of each round, taking turns: other work on the machine disturbs them less than it disturbs a clock."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(rounds + 1):
         for name in list(calls) if turn % 2 else reversed(calls):
@@ -98,7 +98,7 @@ def race(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
             calls[name]()
             if turn:  # the first round warms up
                 times[name].append(time.process_time() - began)
-    return {name: statistics.median(each) for name, each in times.items()}
+    return times
 
 
 def peak(name: str, case: tuple, make: Callable = contenders) -> float:
@@ -148,10 +148,14 @@ def measure_projections(size: str, backward: bool, rounds: int) -> dict:
     return asked | summary(seconds, "three", "fused") | {"peak_mib": peaks, "rounds": rounds}
 
 
-def summary(seconds: dict[str, float], one: str, other: str) -> dict:
-    """The ratio of medians, and both in milliseconds."""
-    ms = {name: round(1000 * s, 1) for name, s in seconds.items()}
-    return {"ratio": round(seconds[one] / seconds[other], 3), "ms": ms}
+def summary(seconds: dict[str, list[float]], one: str, other: str) -> dict:
+    """The ratio of medians with its 95 % interval (bootstrap over rounds), and both medians in milliseconds."""
+    a, b = torch.tensor(seconds[one]), torch.tensor(seconds[other])
+    drawn = torch.randint(len(a), (2000, len(a)), generator=torch.Generator().manual_seed(0))
+    spread = (a[drawn].quantile(0.5, 1) / b[drawn].quantile(0.5, 1)).quantile(torch.tensor([0.025, 0.975]))
+    ms = {name: round(1000 * statistics.median(each), 1) for name, each in seconds.items()}
+    ratio = statistics.median(seconds[one]) / statistics.median(seconds[other])
+    return {"ratio": round(ratio, 3), "interval": [round(x, 3) for x in spread.tolist()], "ms": ms}
 
 
 def label(row: dict) -> str:
@@ -161,9 +165,15 @@ def label(row: dict) -> str:
     return ", ".join(asked)
 
 
+def between(row: dict) -> str:
+    """The ratio with its interval, to print."""
+    low, high = row["interval"]
+    return f"{row['ratio']:.2f}x [{low:.2f}, {high:.2f}]"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, nargs=3, default=[21, 13, 5], help="for each size in turn")
+    parser.add_argument("--rounds", type=int, nargs=3, default=[101, 41, 9], help="for each size in turn")
     parser.add_argument("--only", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--heads", nargs="+", type=int, default=[1, 8, 32])
     parser.add_argument("--save", action="store_true", help="write the record that chapter 05 shows")
@@ -176,7 +186,7 @@ def main() -> None:
         rows[label(row)] = row
         took, peaks = "{ours:8.1f} against {torch:.1f} ms", "{ours:6.0f} against {torch:.0f} MiB"
         print(
-            f"{label(row):52}{row['ratio']:.2f}x",
+            f"{label(row):52}{between(row)}",
             took.format(**row["ms"]),
             peaks.format(**row["peak_mib"]),
             flush=True,
@@ -186,16 +196,18 @@ def main() -> None:
         row = measure_projections(size, backward, rounds[size])
         fused[f"{size}, {'forward+backward' if backward else 'forward'}"] = row
         print(
-            f"three Linears / fused, {size}, backward {backward}: {row['ratio']:.2f}x, peaks {row['peak_mib']} MiB"
+            f"three Linears / fused, {size}, backward {backward}: {between(row)}, peaks {row['peak_mib']} MiB"
         )
     noise = {}
     for size, weights, backward in product(args.only, (False, True), (False, True)):
         seconds = race(twins(*SIZES[size], 8, weights, False, backward), rounds[size])
         asked = {"size": size, "heads": 8, "weights": weights, "masked": False, "backward": backward}
         noise[label(asked)] = summary(seconds, "its twin", "torch")
-        print(f"torch's twin / torch, {label(asked)}: {noise[label(asked)]['ratio']:.2f}x", flush=True)
+        print(f"torch's twin / torch, {label(asked)}: {between(noise[label(asked)])}", flush=True)
     worst = max(rows.values(), key=lambda row: row["ratio"])
-    print(f"largest ratio {worst['ratio']:.2f} at {label(worst)}; {time.perf_counter() - began:.0f} s")
+    slower = [name for name, row in rows.items() if row["interval"][0] > 1]
+    print(f"slower with its whole interval: {', '.join(slower) or 'none'}")
+    print(f"largest ratio {between(worst)} at {label(worst)}; {time.perf_counter() - began:.0f} s")
     if args.save:
         facts = {
             "script": "benchmarks/multihead.py --save",

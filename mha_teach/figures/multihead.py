@@ -92,7 +92,7 @@ def starts(steps: Sequence[int], losses: Float[Tensor, "start seed logged"], lab
 def race(rows: Sequence[dict]) -> list[Axes]:
     """CPU time, ours over torch's, one row for each size and number of heads; left of the line ours is faster.
 
-    ``rows`` are those of ``measured("multihead")``: size, heads, weights, masked, backward, ratio.
+    ``rows`` are those of ``measured("multihead")``: size, heads, weights, masked, backward, ratio, interval (a line).
     """
     panels = axes(7.6, 3.9, columns=2, sharex=True, sharey=True)
     places = list(dict.fromkeys((row["size"], row["heads"]) for row in rows))
@@ -103,9 +103,12 @@ def race(rows: Sequence[dict]) -> list[Axes]:
             ]
             color = theme.series(int(backward))
             label = ("forward", "forward + backward")[backward] + (", masked" if masked else "")
+            heights = [places.index((row["size"], row["heads"])) + 0.18 * (i - 1.5) for row in shown]
+            low, high = ([row["interval"][end] for row in shown] for end in (0, 1))
+            ax.hlines(heights, low, high, color=color, lw=1)
             ax.scatter(
                 [row["ratio"] for row in shown],
-                [places.index((row["size"], row["heads"])) + 0.12 * (i - 1.5) for row in shown],
+                heights,
                 marker="os"[backward], s=24, label=label, edgecolors=color,
                 facecolors="none" if masked else color,
             )  # fmt: skip

@@ -9,6 +9,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.patches import Rectangle
 
 from mha_teach import theme
@@ -62,22 +63,24 @@ def row(ratio, **options):
         "masked": False,
         "backward": False,
         "ratio": ratio,
+        "interval": [ratio - 0.125, ratio + 0.25],
     } | options
 
 
 def test_the_race_puts_each_ratio_in_its_panel():
     rows = [row(0.5), row(2.0, weights=True), row(0.75, masked=True, heads=8), row(1.25, backward=True)]
     without, with_weights = draw.race(rows)
-    shown = [
-        sorted(x for dots in ax.collections for x, _ in dots.get_offsets().tolist())
-        for ax in (without, with_weights)
-    ]
+    dots, lines = (
+        [[each for each in ax.collections if type(each) is kind] for ax in (without, with_weights)]
+        for kind in (PathCollection, LineCollection)
+    )
+    shown = [sorted(x for each in group for x, _ in each.get_offsets().tolist()) for group in dots]
     assert shown == [[0.5, 0.75, 1.25], [2.0]]
+    ends = [sorted(line[:, 0].tolist() for each in group for line in each.get_segments()) for group in lines]
+    assert ends == [[[0.375, 0.75], [0.625, 1.0], [1.125, 1.5]], [[1.875, 2.25]]]
     assert [t.get_text() for t in without.get_yticklabels()] == ["4 × 128, h = 1", "4 × 128, h = 8"]
-    hollow = [
-        dots for dots in without.collections if len(dots.get_offsets()) and not len(dots.get_facecolor())
-    ]
-    assert [dots.get_offsets()[0, 0] for dots in hollow] == [0.75]
+    hollow = [each for each in dots[0] if len(each.get_offsets()) and not len(each.get_facecolor())]
+    assert [each.get_offsets()[0, 0] for each in hollow] == [0.75]
 
 
 def test_the_recap_names_every_step():

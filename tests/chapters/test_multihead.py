@@ -15,6 +15,7 @@ from torch import nn
 from mha_teach.attention import attend
 from mha_teach.masking import causal, combine, padding, to_convention, window
 from mha_teach.multihead import MultiHeadAttention
+from mha_teach.quick import attend_quickly
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5, torch.bfloat16: 6e-2, torch.float16: 6e-3}
 SIZES = st.sampled_from([1, 2, 3, 5, 7])
@@ -97,7 +98,8 @@ def test_outputs_weights_and_all_gradients_equal_torch(case, need_weights):
     mine, yours = ([x.clone().requires_grad_() for x in given_] for _ in range(2))
     full = [yours[0], yours[min(1, len(yours) - 1)], yours[-1]]
     output, weights = ours(*mine, mask=mask, need_weights=need_weights)
-    expected, expected_weights = theirs(*full, average_attn_weights=False, **masked)
+    asked = {"need_weights": need_weights, "average_attn_weights": False}  # so that both run the same kernel
+    expected, expected_weights = theirs(*full, **asked, **masked)
     near(output, expected)
     assert (weights is not None) == need_weights
     if need_weights:
@@ -210,6 +212,34 @@ def test_no_gradients_gives_the_same_numbers_and_keeps_its_inputs():
             without = ours(x, mask=at, need_weights=True)
         assert all(torch.equal(a, b) for a, b in zip(with_grad, without, strict=True))
     assert torch.equal(x, kept[0]) and torch.equal(mask, kept[1])
+
+
+@pytest.mark.parametrize("in_cache", [1, 35, 70, 105])
+def test_heads_in_groups_equal_heads_at_once(in_cache, monkeypatch):
+    q, k, v = (
+        torch.randn(3, 11, 5, 13).double(),
+        torch.randn(3, 11, 7, 13).double(),
+        torch.randn(3, 11, 7, 2).double(),
+    )
+    open_ = torch.rand(3, 11, 5, 7) > 0.5
+    open_[..., 0] = True
+    for mask in (
+        None,
+        open_,
+        open_[:, :1],
+        open_[..., :1, :],
+        torch.randn(5, 1).double(),
+        open_.double() * 3 - 1,
+    ):
+        at_once = attend_quickly(q, k, v, mask, 0.0, True)
+        monkeypatch.setattr("mha_teach.quick.IN_CACHE", in_cache)
+        kept = [x.clone() for x in (q, k, v)]
+        with torch.no_grad():
+            for mine, yours in zip(attend_quickly(q, k, v, mask, 0.0, True), at_once, strict=True):
+                torch.testing.assert_close(mine, yours, atol=1e-14, rtol=0)
+        assert all(torch.equal(a, b) for a, b in zip(kept, (q, k, v), strict=True))
+    empty = attend_quickly(q[:0], k[:0], v[:0], None, 0.0, True)
+    assert empty[0].shape == (0, 11, 5, 2) and empty[1].shape == (0, 11, 5, 7)
 
 
 def test_vmap_over_masks_equals_a_loop():
