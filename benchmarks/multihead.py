@@ -1,12 +1,13 @@
 """Is our ``MultiHeadAttention`` as fast as ``nn.MultiheadAttention`` with the same weights?
 
 Self-attention at d_model 512, with and without per-head weights, with and without a causal mask, forward (no gradient,
-eval) and forward + backward. The two take turns in one run, the order turns round every round, and each row is a ratio
-of median CPU seconds with the interval in which 95 % of resampled rounds put it: below 1, ours is faster. How much a
-ratio owes to chance in one run is told as well by torch's module that races a twin of itself. Peak memory is the growth of a process's resident peak in one call, in a
+eval) and forward + backward. The two take turns, the order turns round every round, and a process has a ratio of median
+CPU seconds: below 1, ours is faster. Where a process's memory happens to lie moves its ratio by a few percent, so each
+row is the median of five fresh processes, with the lowest and the highest beside it. How much that owes to chance is
+told by torch's module that races a twin of itself. Peak memory is the growth of a process's resident peak in one call, in a
 fresh process for each contender (Linux).
 
-    python benchmarks/multihead.py [--rounds 101 41 9] [--only 4x128 ...] [--heads 1 8 32] [--save]
+    python benchmarks/multihead.py [--rounds 25 9 3] [--only 4x128 ...] [--heads 1 8 32] [--save]
 
 ``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes a quarter of an hour.
 """
@@ -36,6 +37,7 @@ from mha_teach.multihead import MultiHeadAttention
 
 D_MODEL = 512
 SIZES = {"4x128": (4, 128), "1x512": (1, 512), "1x2048": (1, 2048)}
+PROCESSES = 5
 FILE = Path(__file__).parents[1] / "mha_teach" / "data" / "measured" / "multihead.json"
 
 
@@ -89,8 +91,10 @@ def projections(batch: int, n: int, backward: bool) -> dict[str, Callable[[], No
     }
 
 
-def race(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    """CPU seconds of each round, taking turns: other work on the machine disturbs them less than it disturbs a clock."""
+def race(make: Callable, case: tuple, rounds: int) -> dict[str, float]:
+    """Median CPU seconds of each, taking turns: other work on the machine disturbs them less than it disturbs a clock."""
+    torch.set_num_threads(1)
+    calls = make(*case)
     times: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(rounds + 1):
         for name in list(calls) if turn % 2 else reversed(calls):
@@ -98,30 +102,48 @@ def race(calls: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[fl
             calls[name]()
             if turn:  # the first round warms up
                 times[name].append(time.process_time() - began)
-    return times
+    return {name: statistics.median(each) for name, each in times.items()}
+
+
+def races(make: Callable, case: tuple, rounds: int, one: str, other: str) -> dict:
+    """The ratio of ``one`` to ``other`` in the median process, the lowest and the highest, and both in milliseconds."""
+    seconds = [apart(race, make, case, rounds) for _ in range(PROCESSES)]
+    ratios = sorted(round(each[one] / each[other], 3) for each in seconds)
+    ms = {name: round(1000 * statistics.median(each[name] for each in seconds), 1) for name in (one, other)}
+    return {"ratio": statistics.median(ratios), "interval": [ratios[0], ratios[-1]], "ms": ms}
+
+
+def apart(job: Callable, *args):
+    """What ``job`` returns in a fresh process."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["mha_teach.multihead"])
+    here, there = context.Pipe()
+    process = context.Process(target=tell, args=(there, job, args))
+    process.start()
+    there.close()
+    told = here.recv()
+    process.join()
+    return told
+
+
+def tell(pipe, job: Callable, args: tuple) -> None:
+    """What ``apart`` runs in the fresh process."""
+    pipe.send(job(*args))
 
 
 def peak(name: str, case: tuple, make: Callable = contenders) -> float:
     """MiB by which the resident peak of a fresh process grows in one call."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["mha_teach.multihead"])
-    ours, theirs = context.Pipe()
-    process = context.Process(target=growth, args=(name, case, make, theirs))
-    process.start()
-    theirs.close()
-    grown = ours.recv()
-    process.join()
-    return grown
+    return round(apart(growth, name, case, make), 1)
 
 
-def growth(name: str, case: tuple, make: Callable, pipe) -> None:
-    """What ``peak`` runs in the fresh process."""
+def growth(name: str, case: tuple, make: Callable) -> float:
+    """What ``peak`` measures in the fresh process."""
     torch.set_num_threads(1)
     make(1, 2, *case[2:])[name]()  # libraries load, threads start
     call = make(*case)[name]
     before = high_water()
     call()
-    pipe.send((high_water() - before) / 1024)
+    return (high_water() - before) / 1024
 
 
 def high_water() -> int:
@@ -133,29 +155,17 @@ def high_water() -> int:
 def measure(size: str, heads: int, weights: bool, masked: bool, backward: bool, rounds: int) -> dict:
     """One row: what was asked, the ratio ours / torch, both medians in milliseconds, both peaks in MiB."""
     case = (*SIZES[size], heads, weights, masked, backward)
-    seconds = race(contenders(*case), rounds)
+    found = races(contenders, case, rounds, "ours", "torch")
     asked = {"size": size, "heads": heads, "weights": weights, "masked": masked, "backward": backward}
-    peaks = {name: round(peak(name, case), 1) for name in seconds}
-    return asked | summary(seconds, "ours", "torch") | {"peak_mib": peaks, "rounds": rounds}
+    return asked | found | {"peak_mib": {name: peak(name, case) for name in found["ms"]}, "rounds": rounds}
 
 
 def measure_projections(size: str, backward: bool, rounds: int) -> dict:
     """One row of three ``Linear`` against one fused, as ``measure``."""
     case = (*SIZES[size], backward)
-    seconds = race(projections(*case), rounds)
-    peaks = {name: round(peak(name, case, projections), 1) for name in seconds}
-    asked = {"size": size, "backward": backward}
-    return asked | summary(seconds, "three", "fused") | {"peak_mib": peaks, "rounds": rounds}
-
-
-def summary(seconds: dict[str, list[float]], one: str, other: str) -> dict:
-    """The ratio of medians with its 95 % interval (bootstrap over rounds), and both medians in milliseconds."""
-    a, b = torch.tensor(seconds[one]), torch.tensor(seconds[other])
-    drawn = torch.randint(len(a), (2000, len(a)), generator=torch.Generator().manual_seed(0))
-    spread = (a[drawn].quantile(0.5, 1) / b[drawn].quantile(0.5, 1)).quantile(torch.tensor([0.025, 0.975]))
-    ms = {name: round(1000 * statistics.median(each), 1) for name, each in seconds.items()}
-    ratio = statistics.median(seconds[one]) / statistics.median(seconds[other])
-    return {"ratio": round(ratio, 3), "interval": [round(x, 3) for x in spread.tolist()], "ms": ms}
+    found = races(projections, case, rounds, "three", "fused")
+    peaks = {name: peak(name, case, projections) for name in found["ms"]}
+    return {"size": size, "backward": backward} | found | {"peak_mib": peaks, "rounds": rounds}
 
 
 def label(row: dict) -> str:
@@ -166,14 +176,16 @@ def label(row: dict) -> str:
 
 
 def between(row: dict) -> str:
-    """The ratio with its interval, to print."""
+    """The ratio with the lowest and the highest, to print."""
     low, high = row["interval"]
     return f"{row['ratio']:.2f}x [{low:.2f}, {high:.2f}]"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, nargs=3, default=[101, 41, 9], help="for each size in turn")
+    parser.add_argument(
+        "--rounds", type=int, nargs=3, default=[25, 9, 3], help="in a process, for each size in turn"
+    )
     parser.add_argument("--only", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--heads", nargs="+", type=int, default=[1, 8, 32])
     parser.add_argument("--save", action="store_true", help="write the record that chapter 05 shows")
@@ -200,13 +212,13 @@ def main() -> None:
         )
     noise = {}
     for size, weights, backward in product(args.only, (False, True), (False, True)):
-        seconds = race(twins(*SIZES[size], 8, weights, False, backward), rounds[size])
         asked = {"size": size, "heads": 8, "weights": weights, "masked": False, "backward": backward}
-        noise[label(asked)] = summary(seconds, "its twin", "torch")
+        case = (*SIZES[size], 8, weights, False, backward)
+        noise[label(asked)] = races(twins, case, rounds[size], "its twin", "torch")
         print(f"torch's twin / torch, {label(asked)}: {between(noise[label(asked)])}", flush=True)
     worst = max(rows.values(), key=lambda row: row["ratio"])
     slower = [name for name, row in rows.items() if row["interval"][0] > 1]
-    print(f"slower with its whole interval: {', '.join(slower) or 'none'}")
+    print(f"slower in every process: {', '.join(slower) or 'none'}")
     print(f"largest ratio {between(worst)} at {label(worst)}; {time.perf_counter() - began:.0f} s")
     if args.save:
         facts = {

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from mha_teach.masking import over_heads
-from mha_teach.quick import attend_quickly
+from mha_teach.quick import attend_quickly, merge_quickly
 from mha_teach.shapes import Float, Tensor
 
 
@@ -111,7 +111,7 @@ class MultiHeadAttention(nn.Module):
         heads, weights = attend_quickly(q, k, v, mask, self.dropout if self.training else 0.0, need_weights)
         if self.gate is not None:
             heads = heads * self._gate(heads)
-        return self.out_proj(heads.transpose(-3, -2).flatten(-2)), weights  # (*batch, query, d_model)
+        return self.out_proj(merge_quickly(heads, spare=k)), weights  # (*batch, query, d_model)
 
     def extra_repr(self) -> str:
         """What ``print(module)`` shows."""
@@ -184,21 +184,21 @@ class MultiHeadAttention(nn.Module):
         return theirs.train(self.training)
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-        """q, k, v of all heads; inputs that are one tensor share one matmul, unless one head can use three as they come."""
-        weight, bias, (wide, _, high) = self.in_proj_weight, self.in_proj_bias, self.rows
-        if query is key and key is value and self.num_heads > 1:
-            q, k, v = F.linear(query, weight, bias).split(self.rows, -1)
-        elif key is value and self.num_heads > 1:
-            (w_q, w_kv), (b_q, b_kv) = _cut(weight, bias, (wide, wide + high))
-            q, (k, v) = F.linear(query, w_q, b_q), F.linear(key, w_kv, b_kv).split((wide, high), -1)
-        else:
-            (w_q, w_k, w_v), (b_q, b_k, b_v) = _cut(weight, bias, self.rows)
-            q, k, v = F.linear(query, w_q, b_q), F.linear(key, w_k, b_k), F.linear(value, w_v, b_v)
-        split = [x.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2) for x in (q, k, v)]
-        if self.num_heads == 1 or query.device.type != "cpu":
-            return split
-        # Measured: short rows that lie a fused matmul's width apart fight for the same cache lines.
-        return [x.contiguous() for x in split]
+        """q, k and v of all heads, each (*batch, head, position, width).
+
+        Three matmuls, though self-attention could do with a fused one: on CPUs they were never slower by more than
+        chance, and each takes the memory that the one before it has freed. Both races stand in chapter 05.
+        """
+        weights = self.in_proj_weight.split(self.rows)
+        biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.split(self.rows)
+        return [
+            self._lay_out(F.linear(*part)) for part in zip((query, key, value), weights, biases, strict=True)
+        ]
+
+    def _lay_out(self, x: Tensor) -> Tensor:
+        heads = x.view(*x.shape[:-1], self.num_heads, x.shape[-1] // self.num_heads).transpose(-3, -2)
+        # Measured on CPUs: short rows that lie a whole matmul's width apart fight for the same cache lines.
+        return heads.contiguous() if x.device.type == "cpu" else heads
 
     def _gate(self, heads: Tensor) -> Tensor:
         gate, batch = self.gate, tuple(heads.shape[:-3])
@@ -211,6 +211,8 @@ class MultiHeadAttention(nn.Module):
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):
+            if name != "query" and x is query:
+                continue
             if not isinstance(x, Tensor):
                 raise TypeError(f"{name} is {type(x).__name__}; give a tensor: torch.as_tensor({name}).")
             if x.dim() < 2:
@@ -230,7 +232,3 @@ class MultiHeadAttention(nn.Module):
                 f"key has {key.shape[-2]} positions and value has {value.shape[-2]}; each key needs one value. "
                 "Take both from the same sequence."
             )
-
-
-def _cut(weight: Tensor, bias: Tensor | None, rows: tuple[int, ...]) -> tuple[tuple, tuple]:
-    return weight.split(rows), (None,) * len(rows) if bias is None else bias.split(rows)

@@ -19,9 +19,9 @@ def attend_quickly(
     dropout: float,
     need_weights: bool,
 ) -> tuple[Float[Tensor, "*batch head query d_v"], Float[Tensor, "*batch head query key"] | None]:
-    """``attend`` with dropout on the weights, which are None unless asked for.
+    """``attend`` with dropout on the weights, which are None unless asked for. Without gradients it may overwrite q.
 
-    Unasked, torch's fused kernel does the work. Asked, scores are reused: on a CPU fresh memory costs more than
+    Unasked, torch's fused kernel does the work. Asked, memory is used again: on a CPU fresh memory costs more than
     arithmetic. The mask fits the scores already (``masking.over_heads``). Taught in chapter 05.
     """
     blind = None
@@ -32,17 +32,29 @@ def attend_quickly(
         return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
     if mask is not None and mask.dtype == torch.bool:
         mask = torch.where(mask, q.new_zeros(()), -torch.inf)
-    eager = not (torch.is_grad_enabled() or torch.compiler.is_compiling())
-    if eager and q.device.type == "cpu" and blind is None and not dropout:
-        try:
-            return _attend_in_groups(q, k, v, mask)
-        except RuntimeError:  # vmap and forward-mode derivatives know no out=
-            pass
+    if blind is None and not dropout and _may_overwrite(q) and q.shape[-1] == v.shape[-1]:
+        found = _attend_in_groups(q, k, v, mask)
+        if found is not None:
+            return found
     weights = _scores(q, k, mask).softmax(-1)
     weights = weights if blind is None else weights.masked_fill(blind, 0.0)
     if dropout:
         weights = F.dropout(weights, dropout)
     return weights @ v, weights
+
+
+def merge_quickly(
+    heads: Float[Tensor, "*batch head query d_v"], spare: Tensor
+) -> Float[Tensor, "*batch query head*d_v"]:
+    """Heads side by side; without gradients in the memory of ``spare``, where they fit there. Taught in chapter 05."""
+    rows = heads.transpose(-3, -2)
+    fits = spare.shape == heads.shape and spare.dtype == heads.dtype
+    if fits and _may_overwrite(spare) and not rows.is_contiguous():
+        try:
+            rows = spare.view(rows.shape).copy_(rows)
+        except RuntimeError:  # what vmap splits doesn't fit into what it doesn't split
+            pass
+    return rows.flatten(-2)
 
 
 def _open(mask: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -69,19 +81,31 @@ def _for_each_head(mask: Tensor, q: Tensor) -> Tensor:
     return mask.expand(*q.shape[:-2], *mask.shape[-2:]).flatten(0, -3)
 
 
-def _attend_in_groups(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Some heads at a time, as many as the cache holds: softmax overwrites their scores, and v meets them still there."""
+def _may_overwrite(x: Tensor) -> bool:
+    eager = not (torch.is_grad_enabled() or torch.compiler.is_compiling())
+    return eager and x.device.type == "cpu" and x.is_contiguous()
+
+
+def _attend_in_groups(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor] | None:
+    """Some heads at a time, as many as the cache holds: weights overwrite scores there, and results the queries.
+
+    None, and q as it was, where torch can't: vmap and forward-mode derivatives know no ``out=``.
+    """
     rows, columns, values = q.flatten(0, -3), k.flatten(0, -3).transpose(-2, -1), v.flatten(0, -3)
     weights = q.new_empty(len(rows), q.shape[-2], k.shape[-2])
-    heads = q.new_empty(len(rows), q.shape[-2], v.shape[-1])
     starts = None if mask is None else _for_each_head(mask, q)
     options = {"beta": int(mask is not None), "alpha": q.shape[-1] ** -0.5}
-    size = max(1, IN_CACHE // max(1, weights[:1].numel()))
+    size = max(1, IN_CACHE // max(1, q.shape[-2] * k.shape[-2]))
     for first in range(0, len(rows), size):
         group = slice(first, first + size)
         scores = weights[group]
         start = scores if starts is None else starts[group]  # beta 0 reads nothing of it
-        torch.baddbmm(start, rows[group], columns[group], out=scores, **options)
-        torch.softmax(scores, -1, out=scores)
-        torch.bmm(scores, values[group], out=heads[group])
-    return heads.view(*q.shape[:-1], v.shape[-1]), weights.view(*q.shape[:-1], k.shape[-2])
+        try:
+            torch.baddbmm(start, rows[group], columns[group], out=scores, **options)
+            torch.softmax(scores, -1, out=scores)
+            torch.bmm(scores, values[group], out=rows[group])
+        except RuntimeError:
+            if first:  # part of q is gone
+                raise
+            return None
+    return q, weights.view(*q.shape[:-1], k.shape[-2])

@@ -215,14 +215,12 @@ def test_no_gradients_gives_the_same_numbers_and_keeps_its_inputs():
 
 
 @pytest.mark.parametrize("in_cache", [1, 35, 70, 105])
-def test_heads_in_groups_equal_heads_at_once(in_cache, monkeypatch):
-    q, k, v = (
-        torch.randn(3, 11, 5, 13).double(),
-        torch.randn(3, 11, 7, 13).double(),
-        torch.randn(3, 11, 7, 2).double(),
-    )
+@pytest.mark.parametrize("d_v", [2, 13])
+def test_heads_in_groups_equal_heads_at_once(in_cache, d_v, monkeypatch):
+    q, k, v = (torch.randn(3, 11, n, d).double() for n, d in ((5, 13), (7, 13), (7, d_v)))
     open_ = torch.rand(3, 11, 5, 7) > 0.5
     open_[..., 0] = True
+    monkeypatch.setattr("mha_teach.quick.IN_CACHE", in_cache)
     for mask in (
         None,
         open_,
@@ -232,14 +230,38 @@ def test_heads_in_groups_equal_heads_at_once(in_cache, monkeypatch):
         open_.double() * 3 - 1,
     ):
         at_once = attend_quickly(q, k, v, mask, 0.0, True)
-        monkeypatch.setattr("mha_teach.quick.IN_CACHE", in_cache)
-        kept = [x.clone() for x in (q, k, v)]
+        kept = [x.clone() for x in (k, v)]
         with torch.no_grad():
-            for mine, yours in zip(attend_quickly(q, k, v, mask, 0.0, True), at_once, strict=True):
-                torch.testing.assert_close(mine, yours, atol=1e-14, rtol=0)
-        assert all(torch.equal(a, b) for a, b in zip(kept, (q, k, v), strict=True))
+            in_groups = attend_quickly(q.clone(), k, v, mask, 0.0, True)
+        for mine, yours in zip(in_groups, at_once, strict=True):
+            torch.testing.assert_close(mine, yours, atol=1e-14, rtol=0)
+        assert all(torch.equal(a, b) for a, b in zip(kept, (k, v), strict=True))
     empty = attend_quickly(q[:0], k[:0], v[:0], None, 0.0, True)
-    assert empty[0].shape == (0, 11, 5, 2) and empty[1].shape == (0, 11, 5, 7)
+    assert empty[0].shape == (0, 11, 5, d_v) and empty[1].shape == (0, 11, 5, 7)
+
+
+def test_a_group_that_fails_late_is_an_error_and_never_a_wrong_number(monkeypatch):
+    q, k, v = (torch.randn(3, 11, n, 13) for n in (5, 7, 7))
+    monkeypatch.setattr("mha_teach.quick.IN_CACHE", 35)
+    real, calls = torch.bmm, []
+
+    def fails(at):
+        def bmm(*args, **options):
+            calls.append(1)
+            if len(calls) == at:
+                raise RuntimeError("no memory")
+            return real(*args, **options)
+
+        return bmm
+
+    expected = attend_quickly(q, k, v, None, 0.0, True)
+    with torch.no_grad():
+        monkeypatch.setattr(torch, "bmm", fails(1))
+        assert torch.allclose(attend_quickly(q.clone(), k, v, None, 0.0, True)[0], expected[0], atol=1e-6)
+        calls.clear()
+        monkeypatch.setattr(torch, "bmm", fails(3))
+        with pytest.raises(RuntimeError, match="no memory"):
+            attend_quickly(q.clone(), k, v, None, 0.0, True)
 
 
 def test_vmap_over_masks_equals_a_loop():
