@@ -9,7 +9,7 @@ fresh process for each contender (Linux).
 
     python benchmarks/multihead.py [--rounds 25 9 3] [--only 4x128 ...] [--heads 1 8 32] [--save]
 
-``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes a quarter of an hour.
+``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes half an hour.
 """
 
 from __future__ import annotations

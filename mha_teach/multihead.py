@@ -186,8 +186,8 @@ class MultiHeadAttention(nn.Module):
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
         """q, k and v of all heads, each (*batch, head, position, width).
 
-        Three matmuls, though self-attention could do with a fused one: on CPUs they were never slower by more than
-        chance, and each takes the memory that the one before it has freed. Both races stand in chapter 05.
+        Three matmuls, though self-attention could do with a fused one: on CPUs they take as long, and without
+        gradients each uses the memory that the one before it has freed. Both races stand in chapter 05.
         """
         weights = self.in_proj_weight.split(self.rows)
         biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.split(self.rows)

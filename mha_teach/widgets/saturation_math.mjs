@@ -130,7 +130,7 @@ function curveOf(scale, correlation, n, seed) {
 
 export function compute({ d_k, scale, correlation, n, seed }) {
   const now = measure(dots(seed, n, d_k), n, correlation, scaleOf(scale, d_k));
-  const reference = measure(dots(seed, n, d_k), n, correlation, scaleOf("sqrt_d_k", d_k));
+  const reference = scale === "sqrt_d_k" ? now : measure(dots(seed, n, d_k), n, correlation, scaleOf("sqrt_d_k", d_k));
   const curve = curveOf(scale, correlation, n, seed);
   const numbers = (found) => ({ ...Object.fromEntries(NUMBERS.map((name) => [name, found[name]])), ...spread(found.scores, n) });
   return { n, d_k, scores: now.scores, weights: now.weights, curve, now: numbers(now), reference: numbers(reference) };
