@@ -7,9 +7,9 @@ row is the median of five fresh processes, with the lowest and the highest besid
 told by torch's module that races a twin of itself. Peak memory is the growth of a process's resident peak in one call, in a
 fresh process for each contender (Linux).
 
-    python benchmarks/multihead.py [--rounds 25 9 3] [--only 4x128 ...] [--heads 1 8 32] [--save]
+    python benchmarks/multihead.py [--rounds 15 7 2] [--only 4x128 ...] [--heads 1 8 32] [--save]
 
-``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes half an hour.
+``--save`` writes ``mha_teach/data/measured/multihead.json``, which chapter 05 shows. All of it takes twenty minutes.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def between(row: dict) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--rounds", type=int, nargs=3, default=[25, 9, 3], help="in a process, for each size in turn"
+        "--rounds", type=int, nargs=3, default=[15, 7, 2], help="in a process, for each size in turn"
     )
     parser.add_argument("--only", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--heads", nargs="+", type=int, default=[1, 8, 32])

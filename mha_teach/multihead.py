@@ -186,14 +186,13 @@ class MultiHeadAttention(nn.Module):
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
         """q, k and v of all heads, each (*batch, head, position, width).
 
-        Three matmuls, though self-attention could do with a fused one: on CPUs they take as long, and without
-        gradients each uses the memory that the one before it has freed. Both races stand in chapter 05.
+        Three matmuls, though self-attention could do with a fused one: on the CPU of chapter 05's record they take as
+        long, and without gradients each uses the memory that the one before it has freed.
         """
         weights = self.in_proj_weight.split(self.rows)
         biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.split(self.rows)
-        return [
-            self._lay_out(F.linear(*part)) for part in zip((query, key, value), weights, biases, strict=True)
-        ]
+        inputs = (query, key, value)
+        return [self._lay_out(F.linear(*part)) for part in zip(inputs, weights, biases, strict=True)]
 
     def _lay_out(self, x: Tensor) -> Tensor:
         heads = x.view(*x.shape[:-1], self.num_heads, x.shape[-1] // self.num_heads).transpose(-3, -2)
@@ -211,8 +210,6 @@ class MultiHeadAttention(nn.Module):
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):
-            if name != "query" and x is query:
-                continue
             if not isinstance(x, Tensor):
                 raise TypeError(f"{name} is {type(x).__name__}; give a tensor: torch.as_tensor({name}).")
             if x.dim() < 2:

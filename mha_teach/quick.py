@@ -32,11 +32,14 @@ def attend_quickly(
         return (heads if blind is None else heads.masked_fill(blind, 0.0)), None
     if mask is not None and mask.dtype == torch.bool:
         mask = torch.where(mask, q.new_zeros(()), -torch.inf)
+    if mask is not None:
+        mask = mask.expand(*q.shape[:-2], *mask.shape[-2:]).flatten(0, -3)
     if blind is None and not dropout and _may_overwrite(q) and q.shape[-1] == v.shape[-1]:
         found = _attend_in_groups(q, k, v, mask)
         if found is not None:
             return found
-    weights = _scores(q, k, mask).softmax(-1)
+    scores = _scores(q.flatten(0, -3), k.flatten(0, -3).transpose(-2, -1), mask)
+    weights = scores.softmax(-1).view(*q.shape[:-1], k.shape[-2])
     weights = weights if blind is None else weights.masked_fill(blind, 0.0)
     if dropout:
         weights = F.dropout(weights, dropout)
@@ -69,16 +72,14 @@ def _open(mask: Tensor) -> tuple[Tensor, Tensor | None]:
     return (mask | blind if mask.dtype == torch.bool else mask.masked_fill(blind, 0.0)), blind
 
 
-def _scores(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-    """``q kᵀ / √d_k + mask``, (*batch, head, query, key), in one product: scale and mask cost no walk of their own."""
-    rows, columns = q.flatten(0, -3), k.flatten(0, -3).transpose(-2, -1)
-    start = q.new_empty(1, 1, 1) if mask is None else _for_each_head(mask, q)
-    scores = torch.baddbmm(start, rows, columns, beta=int(mask is not None), alpha=q.shape[-1] ** -0.5)
-    return scores.view(*q.shape[:-1], k.shape[-2])
-
-
-def _for_each_head(mask: Tensor, q: Tensor) -> Tensor:
-    return mask.expand(*q.shape[:-2], *mask.shape[-2:]).flatten(0, -3)
+def _scores(rows: Tensor, columns: Tensor, mask: Tensor | None, out: Tensor | None = None) -> Tensor:
+    """``q kᵀ / √d_k + mask``, (heads, query, key), in one product: scale and mask cost no walk of their own."""
+    start = mask
+    if mask is None:  # nothing is read of it
+        start = rows.new_empty(1, 1, 1) if out is None else out
+    return torch.baddbmm(
+        start, rows, columns, beta=int(mask is not None), alpha=rows.shape[-1] ** -0.5, out=out
+    )
 
 
 def _may_overwrite(x: Tensor) -> bool:
@@ -93,15 +94,12 @@ def _attend_in_groups(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> t
     """
     rows, columns, values = q.flatten(0, -3), k.flatten(0, -3).transpose(-2, -1), v.flatten(0, -3)
     weights = q.new_empty(len(rows), q.shape[-2], k.shape[-2])
-    starts = None if mask is None else _for_each_head(mask, q)
-    options = {"beta": int(mask is not None), "alpha": q.shape[-1] ** -0.5}
     size = max(1, IN_CACHE // max(1, q.shape[-2] * k.shape[-2]))
     for first in range(0, len(rows), size):
         group = slice(first, first + size)
         scores = weights[group]
-        start = scores if starts is None else starts[group]  # beta 0 reads nothing of it
         try:
-            torch.baddbmm(start, rows[group], columns[group], out=scores, **options)
+            _scores(rows[group], columns[group], None if mask is None else mask[group], out=scores)
             torch.softmax(scores, -1, out=scores)
             torch.bmm(scores, values[group], out=rows[group])
         except RuntimeError:

@@ -15,7 +15,7 @@ from torch import nn
 from mha_teach.attention import attend
 from mha_teach.masking import causal, combine, padding, to_convention, window
 from mha_teach.multihead import MultiHeadAttention
-from mha_teach.quick import attend_quickly
+from mha_teach.quick import attend_quickly, merge_quickly
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5, torch.bfloat16: 6e-2, torch.float16: 6e-3}
 SIZES = st.sampled_from([1, 2, 3, 5, 7])
@@ -98,12 +98,14 @@ def test_outputs_weights_and_all_gradients_equal_torch(case, need_weights):
     mine, yours = ([x.clone().requires_grad_() for x in given_] for _ in range(2))
     full = [yours[0], yours[min(1, len(yours) - 1)], yours[-1]]
     output, weights = ours(*mine, mask=mask, need_weights=need_weights)
-    asked = {"need_weights": need_weights, "average_attn_weights": False}  # so that both run the same kernel
-    expected, expected_weights = theirs(*full, **asked, **masked)
+    expected, expected_weights = theirs(*full, average_attn_weights=False, **masked)
     near(output, expected)
     assert (weights is not None) == need_weights
     if need_weights:
         near(weights, expected_weights)
+    if not need_weights and output.dtype == torch.float32:
+        # The fused kernel rounds gradients otherwise: with one key torch's own gives the queries 3e-5 where 0 is exact.
+        expected, _ = theirs(*full, need_weights=False, **masked)
     names = [name for name, _ in ours.named_parameters()]
     assert names == [name for name, _ in theirs.named_parameters()]
     for a, b in zip(
@@ -215,29 +217,56 @@ def test_no_gradients_gives_the_same_numbers_and_keeps_its_inputs():
 
 
 @pytest.mark.parametrize("in_cache", [1, 35, 70, 105])
-@pytest.mark.parametrize("d_v", [2, 13])
-def test_heads_in_groups_equal_heads_at_once(in_cache, d_v, monkeypatch):
-    q, k, v = (torch.randn(3, 11, n, d).double() for n, d in ((5, 13), (7, 13), (7, d_v)))
+def test_heads_in_groups_equal_heads_at_once(in_cache, monkeypatch):
+    q, k, v = (torch.randn(3, 11, n, 13).double() for n in (5, 7, 7))
     open_ = torch.rand(3, 11, 5, 7) > 0.5
     open_[..., 0] = True
     monkeypatch.setattr("mha_teach.quick.IN_CACHE", in_cache)
-    for mask in (
-        None,
-        open_,
-        open_[:, :1],
-        open_[..., :1, :],
-        torch.randn(5, 1).double(),
-        open_.double() * 3 - 1,
-    ):
-        at_once = attend_quickly(q, k, v, mask, 0.0, True)
-        kept = [x.clone() for x in (k, v)]
+    floats = torch.randn(5, 1).double(), open_.double() * 3 - 1
+    for mask in (None, open_, open_[:, :1], open_[..., :1, :], *floats):
+        at_once, kept, given_ = attend_quickly(q, k, v, mask, 0.0, True), (k.clone(), v.clone()), q.clone()
         with torch.no_grad():
-            in_groups = attend_quickly(q.clone(), k, v, mask, 0.0, True)
+            in_groups = attend_quickly(given_, k, v, mask, 0.0, True)
+        assert in_groups[0].data_ptr() == given_.data_ptr()  # the queries' memory, so this was the path meant
         for mine, yours in zip(in_groups, at_once, strict=True):
             torch.testing.assert_close(mine, yours, atol=1e-14, rtol=0)
-        assert all(torch.equal(a, b) for a, b in zip(kept, (k, v), strict=True))
-    empty = attend_quickly(q[:0], k[:0], v[:0], None, 0.0, True)
-    assert empty[0].shape == (0, 11, 5, d_v) and empty[1].shape == (0, 11, 5, 7)
+        assert torch.equal(k, kept[0]) and torch.equal(v, kept[1])
+    with torch.no_grad():
+        empty = attend_quickly(q[:0], k[:0], v[:0], None, 0.0, True)
+        other_width = attend_quickly(q, k, v[..., :2], None, 0.0, True)
+    assert empty[0].shape == (0, 11, 5, 13) and empty[1].shape == (0, 11, 5, 7)
+    near(other_width[0], attend(q, k, v[..., :2])[0])
+
+
+def test_merged_heads_lie_in_the_spare_memory_only_where_they_fit_and_no_gradient_needs_it():
+    heads = torch.randn(3, 7, 5, 2)
+    expected = heads.permute(0, 2, 1, 3).reshape(3, 5, 14)
+    spares = torch.zeros(3, 7, 5, 2), torch.zeros(3, 7, 11, 2), torch.zeros(3, 7, 5, 2).double()
+    for spare, fits in zip(spares, (True, False, False), strict=True):
+        assert torch.equal(merge_quickly(heads, spare), expected) and not spare.any()
+        with torch.no_grad():
+            assert torch.equal(merge_quickly(heads, spare), expected)
+        assert bool(spare.any()) == fits
+    with torch.no_grad():
+        split = torch.vmap(lambda one: merge_quickly(one, torch.zeros(7, 5, 2)))(heads)
+    assert torch.equal(split, expected)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_one_input_alone_can_be_split_or_differentiated_forward_without_gradients(which):
+    ours = module().eval()
+    inputs = [torch.randn(5, 15).double() for _ in range(3)]
+
+    def call(x):
+        return ours(*inputs[:which], x, *inputs[which + 1 :], need_weights=True)[0]
+
+    many, toward = torch.randn(7, 5, 15).double(), torch.randn(5, 15).double()
+    x = inputs[which]
+    with torch.no_grad():
+        near(torch.vmap(call)(many), torch.stack([call(one) for one in many]))
+        _, slope = torch.func.jvp(call, (x,), (toward,))
+        rise = (call(x + 1e-6 * toward) - call(x - 1e-6 * toward)) / 2e-6
+    torch.testing.assert_close(slope, rise, atol=1e-6, rtol=1e-6)
 
 
 def test_a_group_that_fails_late_is_an_error_and_never_a_wrong_number(monkeypatch):
