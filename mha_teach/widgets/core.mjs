@@ -25,6 +25,16 @@ export function changes() {
   return (part, key) => keys[part] !== key && ((keys[part] = key), true);
 }
 
+// The last result of `act`, as long as what it is asked for stays the same.
+export function lately(act) {
+  let key = null, value = null;
+  return (...asked) => {
+    const now = JSON.stringify(asked);
+    if (key !== now) [key, value] = [now, act(...asked)];
+    return value;
+  };
+}
+
 // Softmax of out[from … from + n) in place.
 export function softmax(out, from, n) {
   let top = -Infinity, sum = 0;

@@ -33,9 +33,9 @@ function sheet() {
 }
 
 // The numbers of one step, one stop for the keyboard: arrows go from number to number, as on a slider.
-function lane(follow) {
-  const drawn = sheet(), node = make("div", { class: "mha-cells", role: "slider", tabindex: 0, "aria-valuemin": 1 }, drawn.node);
-  let ids = [], where = [], place = null, say = null, now = 0;
+function lane(title, follow) {
+  const drawn = sheet(), node = make("div", { class: "mha-cells", role: "slider", tabindex: 0, "aria-label": title, "aria-valuemin": 1 }, drawn.node);
+  let ids = [], seats = [], place = null, say = null, now = 0;
   const hit = ({ clientX, clientY }) => {
     const box = drawn.node.getBoundingClientRect(), x = (clientX - box.left) / box.width * place.width + 0.5, y = (clientY - box.top) / box.height * place.height;
     return place.cells.findIndex(([left, top]) => x >= left && x < left + place.pitch && y >= top && y < top + 2);
@@ -50,21 +50,21 @@ function lane(follow) {
     const share = node.scrollWidth / place.width, x = place.cells[to][0];
     if (x * share < node.scrollLeft || (x + place.pitch) * share > node.scrollLeft + node.clientWidth) node.scrollLeft = (x - 5) * share;
   });
-  // `kind(at)` names the class of a cell, `text(id)` its label, `told(at)` what is said of it.
-  const draw = (step, planned, kind, text, told) => {
-    [ids, place, say, where] = [step.ids, planned, told, []];
+  // `kind(k)` names the class of cell k, `text(id)` its label, `told(k)` what is said of it; `where` finds the cell of a number.
+  const draw = ({ ids: list }, where, planned, kind, text, told) => {
+    [ids, seats, place, say] = [list, where, planned, told];
     const shapes = {};
-    ids.forEach((id, at) => { where[id] = at; (shapes[kind(at)] ||= []).push(frame(place.cells[at], place.pitch)); });
-    drawn.draw(place, shapes, ids.map((id, at) => [...place.cells[at], text(id)]));
+    ids.forEach((_, k) => (shapes[kind(k)] ||= []).push(frame(place.cells[k], place.pitch)));
+    drawn.draw(place, shapes, ids.map((id, k) => [...place.cells[k], text(id)]));
     node.setAttribute("aria-valuemax", ids.length);
   };
   const point = (id) => {
-    drawn.here(id in where ? frame(place.cells[where[id]], place.pitch) : "");
-    if (id in where) now = where[id];
+    drawn.here(id in seats ? frame(place.cells[seats[id]], place.pitch) : "");
+    if (id in seats) now = seats[id];
     node.setAttribute("aria-valuenow", now + 1);
     node.setAttribute("aria-valuetext", say(now));
   };
-  return { node, draw, point, at: (id) => where[id], name: (text) => node.setAttribute("aria-label", text) };
+  return { node, draw, point };
 }
 
 // One block of attention: who asks (down), who is read (across), where the answer lands (right).
@@ -106,13 +106,13 @@ export default {
     });
     board.controls.append(make("div", { class: "mha-sizes" }, ...sizes.map(({ node }) => node)));
 
-    const lanes = [0, 1, 2, 3].map(() => lane(follow)), maps = [], blocks = make("div", { class: "mha-blocks", role: "img" }), codes = words.steps.map(() => make("code"));
     const title = (k) => `${k + 1} · ${words.steps[k]}`, label = (own, row) => flatly(tag(own, state.fused, row));
+    const lanes = [0, 1, 2, 4].map((k) => lane(title(k), follow)), maps = [], blocks = make("div", { class: "mha-blocks", role: "img" }), codes = words.steps.map(() => make("code"));
     const read4 = () => [[words.row, words.asks, words.answer, ...Array.from({ length: state.table.L }, (_, j) => `${words.reads} ${j}`)], ...state.table.rows.map((row, r) => [`${state.block(row.block)}, ${row.i}`, label(row.origins[0], true), fill(words.lands, row.lands),
       ...Array.from({ length: state.table.L }, (_, j) => { const kind = reading(state.table, r, j, state.fused); return kind === "hidden" ? "" : `${label(state.table.rows[row.block * state.table.L + j].origins[2], true)} ${words.marks[kind]}`; })])];
     const numbers = () => [[words.number, words.memory, words.steps[1], words.steps[2], words.steps[4], words.home], ...state.steps[0].ids.map((id) => {
-      const [, viewed, read_, merged] = lanes.map((each, k) => (each.at(id) === undefined ? "" : index(each.at(id) % count(state.steps[k].shape), state.steps[k].shape)));
-      return [label(labels(id, state)), String(id), viewed, read_, merged, merged && (wrongAt(3, lanes[3].at(id), state).length ? words.no : words.yes)];
+      const seats = state.seats.map((each) => each[id]), [, viewed, read_, merged] = seats.map((at, k) => (at === undefined ? "" : index(at % count(state.steps[k].shape), state.steps[k].shape)));
+      return [label(labels(id, state)), String(id), viewed, read_, merged, merged && (wrongAt(3, seats[3], state).length ? words.no : words.yes)];
     })];
     const panels = codes.map((code, k) => panel({ drawing: make("div", { class: "mha-drawn" }, code, k === 3 ? blocks : lanes[k > 3 ? 3 : k].node), words, table: k === 3 ? read4 : null }));
     const said = make("p", { class: "mha-trail", role: "status" }), trail = panel({ drawing: said, words, table: numbers }), counts = ledger(words);
@@ -123,29 +123,35 @@ export default {
       spot = labels(id, state);
       if (followed !== id) point();
     }
+    // Only what is shown is drawn: the steps to come are drawn when they are reached.
+    const reached = () => [0, 1, 2, 3].filter((k) => (k > 2 ? 4 : k) < model.get("step"));
     function point() {
       followed = number(spot, state);
-      lanes.forEach((each) => each.point(followed));
-      const { table, fused, steps } = state, all = state.from.length, row = Math.floor(lanes[2].at(followed) % all / state.d_k), wide = steps[2].shape[1], band = Math.floor(row / table.L / wide);
+      const shown = model.get("step"), seats = state.seats.map((each) => each[followed]);
+      for (const k of reached()) lanes[k].point(followed);
+      if (shown > 3) attend(seats[2]);
+      tell(said, story(followed, seats, state, shown, words));
+    }
+    function attend(seat) {
+      const { table, fused, steps } = state, all = state.from.length, row = Math.floor(seat % all / state.d_k), wide = steps[2].shape[1], band = Math.floor(row / table.L / wide);
       while (maps.length < wide) blocks.append(maps[maps.push(sheet()) - 1].node);
       maps.forEach((drawn, k) => {
         drawn.node.hidden = k >= wide;
-        if (k < wide) drawBlock(drawn, band * wide + k, { at: row, role: fused ? Math.floor(lanes[2].at(followed) / all) : 0 }, state, hue(), words);
+        if (k < wide) drawBlock(drawn, band * wide + k, { at: row, role: fused ? Math.floor(seat / all) : 0 }, state, hue(), words);
       });
       panels[3].say(title(3), `${describe(state, words)[3]} ${fill(words.attend_shown, { band })}`);
-      tell(said, story(followed, lanes.map((each) => each.at(followed)), state, model.get("step"), words));
     }
     function draw() {
       const result = model.get("result"), { steps, ...size } = result, fused = result.path === "split_interleaved", shown = model.get("step"), axes = AXES[size.path], { from } = walk(size);
-      state = { ...result, fused, from, table: attended(size, { steps, from }) };
+      state = { ...result, fused, from, table: attended(size, { steps, from }), seats: steps.map(({ ids }) => ids.reduce((seats, id, at) => ((seats[id] = at), seats), [])) };
       state.block = (block) => `${axes[2][0]}=${Math.floor(block / steps[2].shape[1])} ${axes[2][1]}=${block % steps[2].shape[1]}`;
       spot = Object.fromEntries(Object.entries({ batch: size.batch, role: fused ? 3 : 1, position: size.positions, head: size.num_heads, dim: size.d_k }).map(([name, most]) => [name, Math.min(spot[name], most - 1)]));
-      if (stale("lanes", JSON.stringify([SIZES.map((name) => size[name]), size.path, hue()]))) lanes.forEach((each, k) => {
+      const kind = JSON.stringify([SIZES.map((name) => size[name]), size.path, hue()]);
+      for (const k of reached()) if (stale(k, kind)) {
         const whole = count(steps[k].shape), off = (at) => wrongAt(k, at, state).length > 0, own = (at) => labels(steps[k].ids[at], size);
-        each.draw(steps[k], plan(steps[k], axes[k], fused, (part) => (fused && k === 2 ? words.roles[part] : "")), (at) => `mha-hue-${own(at)[hue()]}${off(at) ? " mha-off" : ""}`, (id) => tag(labels(id, size), fused),
+        lanes[k].draw(steps[k], state.seats[k], plan(steps[k], axes[k], fused, (part) => (fused && k === 2 ? words.roles[part] : "")), (at) => `mha-hue-${own(at)[hue()]}${off(at) ? " mha-off" : ""}`, (id) => tag(labels(id, size), fused),
           (at) => fill(words.at, { address: address(own(at), state, words), place: index(at % whole, steps[k].shape), off: off(at) ? words.trail_off : "" }));
-        each.name(title(k > 2 ? 4 : k));
-      });
+      }
       const notes = describe(state, words), told = summary(state, shown, words);
       panels.forEach((each, k) => {
         each.node.hidden = k >= shown;

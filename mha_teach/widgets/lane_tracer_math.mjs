@@ -33,7 +33,11 @@ export const select = (x, axis, i) => ({ ...x, offset: x.offset + i * x.strides[
 // The numbers in the order in which the indices count.
 export function read({ shape, strides, offset, data }) {
   let places = [offset];
-  shape.forEach((size, k) => { places = places.flatMap((at) => Array.from({ length: size }, (_, i) => at + i * strides[k])); });
+  shape.forEach((size, k) => {
+    const next = [];
+    for (const at of places) for (let i = 0; i < size; i++) next.push(at + i * strides[k]);
+    places = next;
+  });
   return data ? places.map((at) => data[at]) : places;
 }
 
@@ -67,8 +71,9 @@ export const number = ({ batch, role, position, head, dim }, { positions, num_he
   (((batch * positions + position) * (path === "split_interleaved" ? 3 : 1) + role) * num_heads + head) * d_k + dim;
 
 // The steps of a path, and for each output number the row of attention that it comes from.
-export function walk(choices) {
-  const { batch: B, positions: T, num_heads: h, d_k, path } = choices, [first, viewed, read_] = AXES[path];
+export const walk = ({ batch, positions, num_heads, d_k, path }) => followed(batch, positions, num_heads, d_k, path);
+const followed = lately((B, T, h, d_k, path) => {
+  const [first, viewed, read_] = AXES[path];
   const size = { B, T, h, d_k, 3: 3, "h·d_k": h * d_k, "3·h·d_k": 3 * h * d_k }, shape = (axes) => axes.map((name) => size[name]);
   const x = tensor(shape(first)), view = { ...x, shape: shape(viewed), strides: viewStrides(x, shape(viewed)) };
   const fused = viewed.indexOf("3"), split = fused < 0 ? [view] : [0, 1, 2].map((role) => select(view, fused, role));
@@ -79,7 +84,7 @@ export function walk(choices) {
   const steps = [[x], [view], parts, [merged]].map(told), from = steps[3].ids, all = from.length, last = steps[2].ids.slice(-all);
   steps[3].ids = from.map((place) => last[place]);
   return { steps, from, copied: Boolean(merged.copied) };
-}
+});
 
 // Rows of attention: the first number of its query, key and value, the block it attends in, and where its answer lands.
 export function attended(choices, { steps, from } = walk(choices)) {
@@ -212,7 +217,7 @@ export function readings({ rows, L }, fused) {
 export function summary(state, step, words) {
   const { steps, path, trace, causal, foreign, equal } = state, fused = path === "split_interleaved";
   if (step === 4) {
-    const table = attended(state), sum = readings(table, fused);
+    const table = state.table ?? attended(state), sum = readings(table, fused);
     return fill(words.tell_attend, { blocks: table.rows.length / table.L, rows: table.L, all: table.rows.length * table.L - sum.hidden, future: sum.future, foreign: sum.foreign, mixed: sum.mixed });
   }
   if (step < 4) {

@@ -23,6 +23,13 @@ function sheet(id) {
   return { svg, size, hatch: (cells) => hatched.setAttribute("d", cellsPath(cells)) };
 }
 
+// One span for each text; those that stand there stay, as new ones would be laid out anew.
+function spans(box, texts) {
+  while (box.children.length > texts.length) box.lastChild.remove();
+  while (box.children.length < texts.length) box.append(make("span"));
+  texts.forEach((text, i) => tell(box.children[i], text));
+}
+
 // Words along both edges of a square, and what stands to the right of each row.
 function edged(square, heads) {
   const across = make("div", { class: "mha-across", "aria-hidden": "true" }), down = make("div", { class: "mha-down", "aria-hidden": "true" });
@@ -32,13 +39,12 @@ function edged(square, heads) {
   const names = (labels) => {
     const n = labels.length;
     node.classList.toggle("mha-tight", n > 8);
-    node.style.gridTemplateColumns = `fit-content(32%) minmax(0, 1fr)${" auto".repeat(n > SMALL ? 0 : heads.length)}`;
+    node.style.gridTemplateColumns = `fit-content(32%) minmax(0, 1fr)${" 2.6em".repeat(n > SMALL ? 0 : heads.length)}`;
     for (const part of [...tops, ...sides]) part.hidden = n > SMALL;
     for (const [box, axis] of [[across, "Columns"], [down, "Rows"], ...sides.map((side) => [side, "Rows"])]) box.style[`gridTemplate${axis}`] = `repeat(${n}, minmax(0, 1fr))`;
-    for (const box of [across, down]) box.replaceChildren(...(n > SMALL ? [] : labels.map((label) => make("span", {}, label))));
-    for (const side of sides) side.replaceChildren(...(n > SMALL ? [] : labels.map(() => make("span", {}, ""))));
+    for (const box of [across, down]) spans(box, n > SMALL ? [] : labels);
   };
-  const beside = (lists) => lists.forEach((list, k) => list.forEach((text, i) => { const span = sides[k].children[i]; if (span) tell(span, text); }));
+  const beside = (lists) => lists.forEach((texts, k) => spans(sides[k], texts.length > SMALL ? [] : texts));
   return { node, names, beside };
 }
 

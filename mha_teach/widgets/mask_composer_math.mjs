@@ -54,11 +54,7 @@ export function draw(choices, i, j, look) {
   return Number(!blockers(choices, i, j).length) === look ? others : [...others, [i, j, look]];
 }
 
-let drawn = {};
-function scoresOf(seed) {
-  if (drawn.seed !== seed) drawn = { seed, scores: normals(seed, STREAM, MOST * MOST) };
-  return drawn.scores;
-}
+const scoresOf = lately((seed) => normals(seed, STREAM, MOST * MOST));
 
 const PULLED = ["before", "after", "added"];  // where a blocked score still stands in the sum of a row
 

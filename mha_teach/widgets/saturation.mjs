@@ -101,8 +101,8 @@ export default {
       seed.show(model.get("seed"));
       board.clock(result);
       tell(root.querySelector(".mha-panels + .mha-note"), fill(words.honest, { n }) + " " + fill(words.d_model, { d_model: D_MODEL, value: digits(1 / Math.sqrt(D_MODEL)) }) + ".");
-      // The next seed is drawn while nothing moves, so that its slider answers at once.
-      if (!result.device && window.requestIdleCallback) requestIdleCallback(() => prepare(model.get("seed") + 1, n));
+      // The seeds on either side are drawn while nothing moves, so that their slider answers at once.
+      if (!result.device && window.requestIdleCallback) for (const by of [1, -1]) requestIdleCallback(() => prepare(model.get("seed") + by, n));
       plots.forEach((plot, k) => plot.setAttribute("aria-label", [bins, row, curve][k].node.querySelector("h4").textContent + ". " + told));
     }
     for (const event of ["change:result", "change:query"]) board.watch(event, draw);

@@ -35,15 +35,8 @@ function products(q, e, n, widths) {
   return out;
 }
 
-// The first n rows and columns of a square of `most`.
-function corner(sum, most, n) {
-  const out = new Float64Array(n * n);
-  for (let i = 0; i < n; i++) out.set(sum.subarray(i * most, i * most + n), i * n);
-  return out;
-}
-
 const kept = new Map();
-// The products of `most` rows serve every smaller n: fewer queries are the first ones of more. Four seeds are remembered.
+// The products of `most` rows, which serve every smaller n: fewer queries are the first ones of more. Four seeds are remembered.
 function dots(seed, n, d) {
   const most = Math.max(n, MOST), key = `${seed} ${most}`;
   if (!kept.has(key)) {
@@ -53,33 +46,35 @@ function dots(seed, n, d) {
   }
   const { q, e, sums } = kept.get(key);
   if (!(d in sums)) Object.assign(sums, products(q, e, most, [d]));
-  return n === most ? sums[d] : sums[d].map((sum) => corner(sum, most, n));
+  return { most, sums: sums[d] };
 }
 export const prepare = (seed, n) => dots(seed, n, 1);
 
-// Everything that one (d, scale, ρ) shows. Keys are ρ q + √(1−ρ²) e, so their products follow from the cached ones.
-function measure(sums, n, rho, scale) {
-  const [qq, qe, ee] = sums, left = Math.sqrt(1 - rho * rho), weights = new Float64Array(n * n), gram = new Float64Array(n * n);
+let gram = new Float64Array(0);  // keys with keys, written anew by each measure: fresh memory would take as long as the sums
+// Scores, weights and gradients of one (d, scale, ρ). Keys are ρ q + √(1−ρ²) e, so their products follow from the cached ones.
+function measure({ most, sums: [qq, qe, ee] }, n, rho, scale) {
+  const left = Math.sqrt(1 - rho * rho), scores = new Float64Array(n * n);
+  if (gram.length < n * n) gram = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {
-      const at = i * n + j;
-      weights[at] = scale * (rho * qq[at] + left * qe[at]);
-      gram[at] = rho * rho * qq[at] + rho * left * (qe[at] + qe[j * n + i]) + left * left * ee[at];
+      const at = i * most + j;
+      scores[i * n + j] = scale * (rho * qq[at] + left * qe[at]);
+      gram[i * n + j] = rho * rho * qq[at] + rho * left * (qe[at] + qe[j * most + i]) + left * left * ee[at];
     }
   }
-  const scores = weights.slice(), pull = new Float64Array(n), out = { max_weight: 0, entropy: 0, to_scores: 0, to_query: 0, dead: 0 };
+  const weights = scores.slice(), pull = new Float64Array(n);
+  let to_scores = 0, to_query = 0;
   for (let i = 0; i < n; i++) {
     const row = i * n;
     softmax(weights, row, n);
-    let top = 0, entropy = 0, square = 0, mean = 0, scoresNorm = 0, queryNorm = 0;
+    let square = 0, mean = 0, scoresNorm = 0, queryNorm = 0;
     for (let j = 0; j < n; j++) {
-      const w = weights[row + j];
-      top = Math.max(top, w);
+      const w = weights[row + j], from = j * n;
+      let sum = 0;
+      for (let k = 0; k < n; k++) sum += gram[from + k] * weights[row + k];
+      pull[j] = sum;
       square += w * w;
-      if (w > 0) entropy -= w * Math.log(w);
-      pull[j] = 0;
-      for (let k = 0; k < n; k++) pull[j] += gram[j * n + k] * weights[row + k];
-      mean += w * pull[j];
+      mean += w * sum;
     }
     for (let j = 0; j < n; j++) {
       const w = weights[row + j];
@@ -87,21 +82,19 @@ function measure(sums, n, rho, scale) {
       let rest = 0;
       if (w > 0.5) { for (let k = 0; k < n; k++) if (k !== j) rest += weights[row + k]; } else rest = 1 - w;
       scoresNorm += w * w * (rest * rest + square - w * w);
-      queryNorm += w * w * distance(gram, weights, row, j, n, pull, mean);
+      queryNorm += w * w * distance(weights, row, j, n, pull, mean);
     }
-    out.max_weight += top / n;
-    out.entropy += entropy / n;
-    out.to_scores += Math.sqrt(Math.max(0, scoresNorm)) / n;
-    out.to_query += scale * Math.sqrt(Math.max(0, queryNorm)) / n;
-    out.dead += top > DEAD ? 1 : 0;
+    to_scores += Math.sqrt(Math.max(0, scoresNorm)) / n;
+    to_query += scale * Math.sqrt(Math.max(0, queryNorm)) / n;
   }
-  return { ...out, scores, weights };
+  return { to_scores, to_query, scores, weights };
 }
 
-// ‖k_j − Σ w_l k_l‖² = Σ_l Σ_m u_l u_m k_l·k_m with u = w − e_j; the short form cancels where one weight is nearly 1.
-function distance(gram, weights, row, j, n, pull, mean) {
+// ‖k_j − Σ w_l k_l‖² = Σ_l Σ_m u_l u_m k_l·k_m with u = w − e_j; the short form cancels where one weight is nearly 1, and gives 12 digits up to here.
+const NEARLY_ONE = 0.99;
+function distance(weights, row, j, n, pull, mean) {
   const short = gram[j * n + j] - 2 * pull[j] + mean;
-  if (weights[row + j] < 0.5) return short;
+  if (weights[row + j] < NEARLY_ONE) return short;
   let rest = 0, sum = 0;
   for (let k = 0; k < n; k++) if (k !== j) rest += weights[row + k];
   for (let l = 0; l < n; l++) {
@@ -112,28 +105,34 @@ function distance(gram, weights, row, j, n, pull, mean) {
   return sum;
 }
 
-const NUMBERS = ["max_weight", "entropy", "to_scores", "to_query", "dead"];
-
-let drawn = {};
 // The curve doesn't depend on d_k, and a slider of d_k is what moves most.
-function curveOf(scale, correlation, n, seed) {
-  const key = [scale, correlation, n, seed].join(" ");
-  if (drawn.key !== key) {
-    const curve = LADDER.map((d) => {
-      const point = measure(dots(seed, n, d), n, correlation, scaleOf(scale, d));
-      return [point.to_scores, point.to_query];
-    });
-    drawn = { key, curve };
-  }
-  return drawn.curve;
-}
+const curveOf = lately((scale, correlation, n, seed) => LADDER.map((d) => {
+  const { to_scores, to_query } = measure(dots(seed, n, d), n, correlation, scaleOf(scale, d));
+  return [to_scores, to_query];
+}));
 
 export function compute({ d_k, scale, correlation, n, seed }) {
   const now = measure(dots(seed, n, d_k), n, correlation, scaleOf(scale, d_k));
   const reference = scale === "sqrt_d_k" ? now : measure(dots(seed, n, d_k), n, correlation, scaleOf("sqrt_d_k", d_k));
   const curve = curveOf(scale, correlation, n, seed);
-  const numbers = (found) => ({ ...Object.fromEntries(NUMBERS.map((name) => [name, found[name]])), ...spread(found.scores, n) });
+  const numbers = ({ to_scores, to_query, scores, weights }) => ({ to_scores, to_query, ...rows(weights, n), ...spread(scores, n) });
   return { n, d_k, scores: now.scores, weights: now.weights, curve, now: numbers(now), reference: numbers(reference) };
+}
+
+// Largest weight and entropy of a row, as means over the rows, and how many rows one weight has for itself.
+function rows(weights, n) {
+  const out = { max_weight: 0, entropy: 0, dead: 0 };
+  for (let i = 0; i < n; i++) {
+    let top = 0, entropy = 0;
+    for (const w of weights.subarray(i * n, i * n + n)) {
+      top = Math.max(top, w);
+      if (w > 0) entropy -= w * Math.log(w);
+    }
+    out.max_weight += top / n;
+    out.entropy += entropy / n;
+    out.dead += top > DEAD ? 1 : 0;
+  }
+  return out;
 }
 
 // Variance of the scores off the diagonal (a query with another's key), and the mean on it (with its own).

@@ -15,6 +15,13 @@ test("a longer draw begins with the shorter one", () => {
   assert.deepEqual([...core.normals(3, 1, 17)].slice(0, 5), [...core.normals(3, 1, 5)]);
 });
 
+test("the last result is kept as long as the question stays", () => {
+  const asked = [], adds = core.lately((a, b) => { asked.push([a, b]); return { sum: a + b }; });
+  assert.equal(adds(2, 3), adds(2, 3));
+  assert.deepEqual([adds(23, ""), adds(2, 3), adds(2, 3)].map(({ sum }) => sum), ["23", 5, 5]);
+  assert.deepEqual(asked, [[2, 3], [23, ""], [2, 3]]);
+});
+
 test("softmax works in place, inside a longer array, and on huge scores", () => {
   const row = Float64Array.from([7, 1000, 1000, -5, 3]);
   core.softmax(row, 1, 3);

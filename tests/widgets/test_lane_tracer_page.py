@@ -181,6 +181,29 @@ def test_the_stepper_reveals_step_by_step_and_the_verdict_last(watched: Watched,
     assert page.locator("input[name=step]").input_value() == "4"
 
 
+def test_steps_reached_late_show_what_changed_before(watched: Watched, tmp_path: Path) -> None:
+    """Only steps on show are drawn, so a change made early must be found in those that are reached after it."""
+    changed = {"path": "split_interleaved", "batch": 1, "positions": 5, "num_heads": 3, "d_k": 2}
+    drawings = """() => [...document.querySelectorAll(".mha-steps .mha-sheet")].filter((sheet) => !sheet.hidden)
+        .map((sheet) => [sheet.innerText, [...sheet.querySelectorAll("path")].map((p) => [p.getAttribute("class"), p.getAttribute("d")]).filter(([, d]) => d).sort()])"""
+    page = mounted(watched, tmp_path, step=5, **changed)
+    lane(page, 1).focus()
+    page.keyboard.press("End")
+    at_once = page.evaluate(drawings)
+    page = mounted(watched, tmp_path, step=5, path="right")
+    slider = page.locator("main input[type=range]").first
+    slider.press("Home")
+    page.locator("select[name=path]").select_option(changed["path"])
+    for name in ("batch", "positions", "num_heads", "d_k"):
+        page.locator(f"input[name={name}]").fill(str(changed[name]))
+        page.locator(f"input[name={name}]").press("Enter")
+    lane(page, 1).focus()
+    page.keyboard.press("End")
+    slider.press("End")
+    assert len(at_once) > 4
+    assert page.evaluate(drawings) == at_once
+
+
 def test_the_keyboard_alone_steps_and_follows_numbers(watched: Watched, tmp_path: Path) -> None:
     page = mounted(watched, tmp_path, path="split_swapped", step=4)
     page.evaluate("window.heard = []; document.addEventListener('keydown', (e) => heard.push(e.key))")
