@@ -180,7 +180,7 @@ export function typed(width, height, pieces) {
       else letters[at++] = text.charCodeAt(i);
     }
   }
-  return Array.from({ length: height }, (_, y) => String.fromCharCode(...letters.subarray(y * wide, (y + 1) * wide)).trimEnd()).join("\n");
+  return Array.from({ length: height }, (_, y) => String.fromCharCode.apply(null, letters.subarray(y * wide, (y + 1) * wide)).trimEnd()).join("\n");
 }
 
 // The words of a state.
