@@ -43,9 +43,9 @@ def plain(markdown: str) -> str:
     return re.sub(r"\$([^$`]+)\$", tex, markdown)
 
 
-def _marked_up(markdown: str) -> str:
-    """The same as escaped HTML, with code in backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(plain(markdown)))
+def coded(escaped: str) -> str:
+    """Escaped HTML with what stands in backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
 
 
 def headline(verdict: Verdict) -> str:
@@ -59,7 +59,10 @@ def text(verdict: Verdict) -> str:
     """Plain text, a line for each thing there is to say."""
     lines = [f"{verdict.exercise}: {headline(verdict)}"]
     if verdict.status != "not attempted":
-        lines += [f"  {_MARK[point.status]} {point.name}" for point in verdict.points]
+        lines += [
+            f"  {_MARK[point.status]} {point.name}" + (f" ({point.message})" if point.waits else "")
+            for point in verdict.points
+        ]
     if point := first_failed(verdict):
         lines += [f"  {part}" for part in _explained(point)]
     if verdict.diagnosis:
@@ -82,7 +85,7 @@ def html(verdict: Verdict) -> str:
         items = "".join(
             f'<li class="mha-point mha-{point.status.replace(" ", "-")}">'
             f'<span aria-hidden="true">{_MARK[point.status]}</span> {escape(point.name)} '
-            f'<span class="mha-state">({escape(say(point.status if point.status in ("passed", "not run") else "failed"))})</span></li>'
+            f'<span class="mha-state">({escape(_state(point))})</span></li>'
             for point in verdict.points
         )
         parts.append(f'<ul class="mha-points">{items}</ul>')
@@ -95,10 +98,16 @@ def html(verdict: Verdict) -> str:
         parts.append(f'<p class="mha-diagnosis">{escape(words)}</p>')
     parts += [f'<p class="mha-note">{escape(note)}</p>' for note in verdict.notes]
     if verdict.hint:
-        parts.append(f'<p class="mha-hint">{_marked_up(say("hint", hint=verdict.hint))}</p>')
+        parts.append(f'<p class="mha-hint">{coded(escape(plain(say("hint", hint=verdict.hint))))}</p>')
     if verdict.progress:
         parts.append(f'<p class="mha-note">{escape(verdict.progress)}</p>')
     return f'<div class="mha-verdict mha-{state}">{"".join(parts)}</div>'
+
+
+def _state(point: PointResult) -> str:
+    if point.waits:
+        return point.message
+    return say(point.status if point.status in ("passed", "not run") else "failed")
 
 
 def first_failed(verdict: Verdict) -> PointResult | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import types
+from dataclasses import replace
 from functools import lru_cache
 
 import torch
@@ -42,6 +43,7 @@ def judge(exercise: Exercise, answers: tuple, seed: int = 0) -> Verdict:
             left = max(left - (time.monotonic() - start), 0.05)  # one limit for the whole check
         outcomes.append(outcome)
         results.append(_result(exercise, point, outcome, seed))
+    results = _held(exercise, results)
     passed = sum(r.weight for r in results if r.status == "passed")
     score = passed / sum(r.weight for r in results)
     first = next((r.status for r in results if r.status != "passed"), "right")
@@ -149,6 +151,17 @@ def _result(exercise: Exercise, point: Point, outcome: run.Outcome, seed: int) -
         shown,
         weight=point.weight,
     )
+
+
+def _held(exercise: Exercise, results: list[PointResult]) -> list[PointResult]:
+    """The same results, without what was passed before the point came that it counts ``after``."""
+    passed = {result.name for result in results if result.status == "passed"}
+    return [
+        replace(result, status="not run", message=say("held", point=point.after))
+        if result.name in passed and point.after and point.after not in passed
+        else result
+        for point, result in zip(exercise.points, results, strict=True)
+    ]
 
 
 def _compare(exercise: Exercise, point: Point, value: object, seed: int) -> Difference | None:

@@ -28,6 +28,7 @@ class Point:
     solution gives"; ``compare(expected, got)`` returns ``None`` or a :class:`Difference`. ``arguments`` names
     the inputs for messages. ``reveal`` shows the expected value; recall and derive points keep it to themselves.
     ``shown`` lists the inputs. Where a cell defines several names, ``answer`` is the tuple of their values.
+    A point that an answer passes by doing nothing names in ``after`` an earlier point, and counts only if that one passes.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Point:
     weight: float = 1.0
     reveal: bool = True
     shown: bool = True
+    after: str = ""
 
 
 def value(

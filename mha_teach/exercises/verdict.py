@@ -23,6 +23,11 @@ class PointResult:
     line: str = ""
     weight: float = 1.0
 
+    @property
+    def waits(self) -> bool:
+        """It was passed, but counts only once an earlier point passes; ``message`` says which."""
+        return self.status == "not run" and bool(self.message)
+
 
 @dataclass(frozen=True)
 class Verdict:

@@ -13,6 +13,7 @@ WORDING = {
     "passed": "passed",
     "failed": "failed",
     "not run": "not run",
+    "held": "counts once '{point}' passes",
     "expected": "expected",
     "got": "got",
     "inputs": "inputs",

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from mha_teach import exercises
-from mha_teach.exercises.display import plain
+from mha_teach.exercises.display import coded, plain
 from mha_teach.grading.judging import ExerciseGrade
 from mha_teach.grading.marks import Student
 from mha_teach.grading.page import tag, text, write
@@ -64,7 +64,7 @@ def _exercise(grade: ExerciseGrade) -> str:
     if grade.diagnosis:
         parts.append(tag("p", text(f"This looks like: {grade.diagnosis}. {grade.words}")))
     if grade.hint:
-        parts.append(tag("p", text(f"Hint: {plain(grade.hint)}")))
+        parts.append(tag("p", coded(text(f"Hint: {plain(grade.hint)}"))))
     return tag("section", "\n".join(parts))
 
 

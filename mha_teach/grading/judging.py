@@ -19,7 +19,6 @@ from mha_teach.grading.words import say
 STATUSES = ("passed", "failed", "error", "timeout", "not attempted", "unreadable")
 _STOPPED = {"cell error": "error", "top level": "timeout"}  # why a cell that was written defines nothing
 _PLACE = re.compile(r" at (?:\w+ = [^\s,]+(?:, )?)+(?= )")  # where a formula was tried
-_AS_STATUS = {"not run": "timeout"}  # a point after the one that ran out of time
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,9 @@ def _from_verdict(exercise: Exercise, verdict: Verdict, notes: list[Note], time_
         return whole(exercise, "not attempted", notes=notes)
     points = []
     for point in verdict.points:
-        status = _AS_STATUS.get(point.status, point.status)
+        status = point.status
+        if status == "not run":  # it waits for another point, or comes after the one that ran out of time
+            status = "failed" if point.waits else "timeout"
         sentence = time_up if status == "timeout" else _sentence(point)
         points.append(PointGrade(point.name, status, point.weight, sentence))
     return ExerciseGrade(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from rejecting import failed
 
 from mha_teach import exercises
 from mha_teach.exercises import judge
@@ -62,8 +63,7 @@ def pairs():
 def test_a_mutant_is_rejected_by_its_point_and_named(exercise, mutant):
     verdict = verdict_on(exercise.id, mutant.name)
     assert verdict.status in ("wrong", "error", "timeout"), f"\n{verdict}"
-    failed = [point.name for point in verdict.points if point.status != "passed"]
-    assert mutant.point in failed, f"rejected by {failed}\n{verdict}"
+    assert mutant.point in failed(verdict), f"\n{verdict}"
     assert verdict.diagnosis == mutant.name, f"\n{verdict}"
     assert mutant.words in str(verdict), f"\n{verdict}"
 
@@ -80,15 +80,13 @@ def rejections(exercise: exercises.Exercise) -> dict[str, frozenset[str]]:
     """For each wrong answer, the points that it fails."""
     found = {}
     for mutant in exercise.mutants:
-        points = verdict_on(exercise.id, mutant.name).points
-        found[mutant.name] = frozenset(point.name for point in points if point.status != "passed")
+        found[mutant.name] = frozenset(failed(verdict_on(exercise.id, mutant.name)))
     return found
 
 
 def complaints(exercise: exercises.Exercise) -> list[str]:
     """What the proof of the points lacks."""
-    failed = rejections(exercise)
-    alone = {name for names in failed.values() if len(names) == 1 for name in names}
+    alone = {name for names in rejections(exercise).values() if len(names) == 1 for name in names}
     return [f"no mutant fails only at {point.name!r}" for point in exercise.points if point.name not in alone]
 
 
@@ -100,8 +98,8 @@ def test_each_point_has_a_mutant_that_it_alone_rejects(exercise):
 def test_the_proof_of_points_can_fail():
     exercise = exercises.get("00-mend")
     first, *_ = exercise.points
-    failed = rejections(exercise)
-    fewer = tuple(mutant for mutant in exercise.mutants if failed[mutant.name] != {first.name})
+    found = rejections(exercise)
+    fewer = tuple(mutant for mutant in exercise.mutants if found[mutant.name] != {first.name})
     poor = dataclasses.replace(exercise, mutants=fewer)
     assert complaints(poor) == [f"no mutant fails only at {first.name!r}"]
     twice = dataclasses.replace(exercise, points=(*exercise.points, dataclasses.replace(first, name="twice")))
@@ -123,8 +121,7 @@ def test_every_point_can_reject_alone(exercise, monkeypatch):
     monkeypatch.setattr(judge, "_diagnose", lambda *_: None)
     for point in exercise.points:
         spoiled = point.name
-        failed = [found.name for found in exercise.check(*given).points if found.status != "passed"]
-        assert failed == [point.name]
+        assert failed(exercise.check(*given)) == [point.name]
 
 
 def other(value: object) -> object:
@@ -144,7 +141,9 @@ def test_an_exercise_is_complete(exercise):
     assert exercise.points and exercise.names
     assert len({point.name for point in exercise.points}) == len(exercise.points)
     assert len({mutant.name for mutant in exercise.mutants}) == len(exercise.mutants)
-    assert {mutant.point for mutant in exercise.mutants} <= {point.name for point in exercise.points}
+    names = [point.name for point in exercise.points]
+    assert {mutant.point for mutant in exercise.mutants} <= {*names}
+    assert all(not point.after or point.after in names[:k] for k, point in enumerate(exercise.points))
     assert exercise.difficulty in (1, 2, 3) and exercise.minutes > 0 and exercise.marks > 0
     assert exercise.why.strip(), "the solutions page says why"
     if exercise.kind in ("code", "break"):

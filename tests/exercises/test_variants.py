@@ -6,6 +6,7 @@ import re
 import zlib
 
 import pytest
+from rejecting import failed
 
 from mha_teach import exercises
 from mha_teach.exercises import Exercise, judge
@@ -45,10 +46,6 @@ each = pytest.mark.parametrize("book", VARIED, ids=lambda exercise: exercise.id)
 def judged(exercise: Exercise, source: str, label: str) -> exercises.Verdict:
     answer = exercise.build(source, label)
     return exercise.check(*(answer if len(exercise.names) > 1 else (answer,)))
-
-
-def failed(verdict: exercises.Verdict) -> list[str]:
-    return [point.name for point in verdict.points if point.status != "passed"]
 
 
 @pytest.mark.parametrize(("id", "tag"), PAIRS)

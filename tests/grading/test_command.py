@@ -99,7 +99,7 @@ def test_feedback_names_the_point_the_misconception_and_the_next_step(graded):
     _, out = graded
     emil = (out / "feedback" / file_name("emil")).read_text()
     assert "which axis sums to one" in emil and "This looks like: only the columns mended" in emil
-    assert "Hint: " in emil and "expected" not in emil
+    assert "Hint: " in emil and "<code>" in emil and "`" not in emil and "expected" not in emil
 
 
 def test_graded_again_nothing_is_done_twice(graded, capsys):

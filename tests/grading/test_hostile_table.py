@@ -173,3 +173,15 @@ def test_stripped_duplicated_and_deleted_cells(wrapped):
     assert found["00-probe"].status == "not attempted" and found["00-probe"].notes[0].kind == "missing"
     assert found["00-mend"].status != "right" and found["00-mend"].notes[0].kind == "several cells"
     assert all(found[id].status == "right" for id in OTHERS if id != "00-probe")
+
+
+def test_nothing_done_is_nothing_gained_and_says_why(sandbox):
+    """A weight that is given back as it came is left alone and has the order of one head: neither counts by itself."""
+    answer = "def to_stacked(weight, num_heads):\n    return weight"
+    grade = graded(sandbox, notebook({"03-fused-layouts": answer}))["03-fused-layouts"]
+    assert (grade.status, grade.score, grade.diagnosis) == ("wrong", 0.0, "nothing moved")
+    assert {point.status for point in grade.points} == {"failed"}
+    assert [p.point for p in grade.points if p.message == "counts once 'five heads' passes"] == [
+        "one head",
+        "yours stays yours",
+    ]

@@ -22,12 +22,21 @@ def _good(draw: Draw, blind: bool = False) -> tuple:
 
 
 def _spoiled(change) -> object:
+    """Sound weights and spoiled ones, so that who finds fault with everything finds nothing."""
+
     def inputs(draw: Draw) -> tuple:
         weights, mask = _good(draw, blind=True)
         change(weights)
-        return weights, mask
+        return *_good(draw), weights, mask
 
     return inputs
+
+
+def _on_both(answer, sound, mask, weights, other):
+    return answer(sound, mask), answer(weights, other)
+
+
+_BOTH = partial(same, parts=("the verdict on sound weights", "the verdict on these"))
 
 
 def _wrong_sums(draw: Draw) -> tuple:
@@ -39,11 +48,13 @@ def _wrong_sums(draw: Draw) -> tuple:
         mask,
         columns,
         torch.ones(3, 5, dtype=torch.bool),
+        *_good(draw),
     )
 
 
-def _on_sums(answer, long, short, both, mask, columns, all_open):
-    return *(answer(weights, mask) for weights in (long, short, both)), answer(columns, all_open)
+def _on_sums(answer, long, short, both, mask, columns, all_open, sound, own):
+    given = ((long, mask), (short, mask), (both, mask), (columns, all_open), (sound, own))
+    return tuple(answer(*pair) for pair in given)
 
 
 def _rounded(draw: Draw) -> tuple:
@@ -51,7 +62,7 @@ def _rounded(draw: Draw) -> tuple:
     leak, sign = weights.clone(), weights.clone()
     leak[1] = torch.tensor([0.25, 5e-5, 0.25, 0.5, 0.0])
     sign[1] = torch.tensor([0.5, 0.0, -5e-5, 0.5, 0.0])
-    return weights * 1.00005, leak, sign, mask
+    return weights * 1.00005, leak, sign, weights * 1.5, mask
 
 
 def _small_faults(draw: Draw) -> tuple:
@@ -59,11 +70,12 @@ def _small_faults(draw: Draw) -> tuple:
     leak, sign = weights.clone(), weights.clone()
     leak[1] = torch.tensor([0.3, 0.01, 0.3, 0.39, 0.0])
     sign[1] = torch.tensor([-0.01, 0.0, 0.5, 0.51, 0.0])
-    return weights * 1.01, leak, sign, mask
+    return weights * 1.01, leak, sign, weights, mask
 
 
-def _on_three(answer, long, leak, sign, mask):
-    return tuple(answer(weights, mask) for weights in (long, leak, sign))
+def _on_each(answer, *given):
+    *several, mask = given
+    return tuple(answer(weights, mask) for weights in several)
 
 
 def _idle(weights):
@@ -116,32 +128,31 @@ def sound(weights, mask):
                     "the verdict on a row of 0.5",
                     "the verdict on one row of each",
                     "the verdict on columns of 1",
+                    "the verdict on sound weights",
                 ),
             ),
         ),
-        Point("idle query", "A query that may look somewhere has no weights at all here.", _spoiled(_idle)),
-        Point("closed keys", "A closed key has a weight here.", _spoiled(_closed_gets_weight)),
-        Point(
-            "signs",
-            "A weight is negative here, though the row sums to one.",
-            _spoiled(_negative),
-        ),
-        Point(
-            "blind row",
-            "A query that may look at nothing has weights here.",
-            _spoiled(_blind_looks),
+        *(
+            Point(name, message, _spoiled(change), _on_both, compare=_BOTH)
+            for name, message, change in (
+                ("idle query", "A query that may look somewhere has no weights at all here.", _idle),
+                ("closed keys", "A closed key has a weight here.", _closed_gets_weight),
+                ("signs", "A weight is negative here, though the row sums to one.", _negative),
+                ("blind row", "A query that may look at nothing has weights here.", _blind_looks),
+            )
         ),
         Point(
             "rounding",
             "These weights are off by less than 1e-4 everywhere, so they are still sound.",
             _rounded,
-            _on_three,
+            _on_each,
             compare=partial(
                 same,
                 parts=(
                     "the verdict on rows of 1.00005",
                     "the verdict on a closed key with 0.00005",
                     "the verdict on a weight of -0.00005",
+                    "the verdict on rows of 1.5",
                 ),
             ),
         ),
@@ -149,13 +160,14 @@ def sound(weights, mask):
             "small faults",
             "A fault of 0.01 is more than rounding.",
             _small_faults,
-            _on_three,
+            _on_each,
             compare=partial(
                 same,
                 parts=(
                     "the verdict on rows of 1.01",
                     "the verdict on a closed key with 0.01",
                     "the verdict on a weight of -0.01",
+                    "the verdict on sound weights",
                 ),
             ),
         ),

@@ -83,6 +83,7 @@ def _fused(order: str) -> Exercise:
                 else "With one head the roles still have to come as q, k, v.",
                 _weight(1, 2, 2),
                 arguments=("weight", "num_heads"),
+                after="five heads",
             ),
             Point(
                 "yours stays yours",
@@ -90,6 +91,7 @@ def _fused(order: str) -> Exercise:
                 _weight(5, 2, 10),
                 measure=_kept,
                 arguments=("weight", "num_heads"),
+                after="five heads",
             ),
         ),
         hints=(

@@ -91,6 +91,7 @@ SPLIT = Exercise(
             measure=_copied,
             expected=False,
             arguments=("x", "num_heads"),
+            after="split",
         ),
     ),
     hints=(

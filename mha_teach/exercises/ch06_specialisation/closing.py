@@ -65,16 +65,17 @@ CLOSING = Exercise(
     solution=_FIXED,
     points=(
         Point(
-            "the only voice",
-            "The rows of w_o that belong to the other head are 0, so with this head silent nothing is left.",
-            _only_voice,
-            arguments=_NAMES,
-        ),
-        Point(
             "the first",
             "The first head writes nothing; the others write what they wrote.",
             lambda draw: _layer(draw, 3, 2, 0),
             arguments=_NAMES,
+        ),
+        Point(
+            "the only voice",
+            "The rows of w_o that belong to the other head are 0, so with this head silent nothing is left.",
+            _only_voice,
+            arguments=_NAMES,
+            after="the first",
         ),
         Point(
             "another",
@@ -88,6 +89,7 @@ CLOSING = Exercise(
             lambda draw: _layer(draw, 2, 3, 1),
             measure=_kept,
             arguments=_NAMES,
+            after="the first",
         ),
     ),
     hints=(
