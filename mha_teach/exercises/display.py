@@ -21,6 +21,10 @@ _SIGNS = {
     "sigma": "σ",
     "sqrt": "√",
     "infty": "∞",
+    "ne": "≠",
+    "le": "≤",
+    "ge": "≥",
+    "to": "→",
     "ln": "ln ",
     "log": "log ",
 }

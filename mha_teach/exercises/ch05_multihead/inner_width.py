@@ -128,6 +128,12 @@ def _inner_width(heads: int) -> Exercise:
                 (("(2*d_k + d_v)*(d_model + 1)", "((2*d_k + d_v)*d_model + 2*d_k + 1)"),),
             ),
             Mutant(
+                "the usual count",
+                "narrow values",
+                f"That is the count where the heads fill d_model. Here {h} · d_k and {h} · d_v may be anything.",
+                source='parameters = "4*d_model**2 + 4*d_model"\n',
+            ),
+            Mutant(
                 "the usual count where d_k is d_v",
                 "all ones",
                 f"Where d_k = d_v it falls back on 4 · d_model² + 4 · d_model. That holds only if {h} · d_k is d_model as well.",

@@ -138,6 +138,12 @@ MUTANTS = (
         (("mask[:, None]", "mask[0]"),),
     ),
     Mutant(
+        "a mask without an axis for heads",
+        "a mask for each sample",
+        "A mask (batch, query, key) meets scores of four axes, and its batch lands on the heads. Give it an axis of size 1 there.",
+        (("mask if mask.dim() == 2 else mask[:, None]", "mask"),),
+    ),
+    Mutant(
         "a square mask",
         "a mask for another length",
         "It takes the mask for square, with as many keys as queries.",
