@@ -90,20 +90,20 @@ def _may_overwrite(x: Tensor) -> bool:
 def _attend_in_groups(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor] | None:
     """Some heads at a time, as many as the cache holds: weights overwrite scores there, and results the queries.
 
-    None, and q as it was, where torch can't: vmap and forward-mode derivatives know no ``out=``.
+    None, and q as it was, where torch can't: vmap and forward-mode derivatives know no ``out=``. Torch may say so after
+    it has written, so no heads at all are tried first.
     """
     rows, columns, values = q.flatten(0, -3), k.flatten(0, -3).transpose(-2, -1), v.flatten(0, -3)
     weights = q.new_empty(len(rows), q.shape[-2], k.shape[-2])
     size = max(1, IN_CACHE // max(1, q.shape[-2] * k.shape[-2]))
-    for first in range(0, len(rows), size):
-        group = slice(first, first + size)
+    for group in (slice(0, 0), *(slice(first, first + size) for first in range(0, len(rows), size))):
         scores = weights[group]
         try:
             _scores(rows[group], columns[group], None if mask is None else mask[group], out=scores)
             torch.softmax(scores, -1, out=scores)
             torch.bmm(scores, values[group], out=rows[group])
         except RuntimeError:
-            if first:  # part of q is gone
+            if group.stop:  # part of q is gone
                 raise
             return None
     return q, weights.view(*q.shape[:-1], k.shape[-2])
