@@ -24,7 +24,8 @@ def causal(
     With ``key`` ≠ ``query``, ``align`` says which ends meet: ``"start"`` (shift 0, torch's ``is_causal``) or
     ``"end"`` (shift key − query: the last query sees every key, as when decoding after cached keys).
 
-    Raises ``ValueError`` where the lengths differ and ``align`` is missing. Taught in chapter 04.
+    Raises ``ValueError`` where the lengths differ and ``align`` is missing, and for a length that is none.
+    Taught in chapter 04.
     """
     behind = _distance(query, query if key is None else key, align, device)
     return behind >= 0
@@ -43,9 +44,9 @@ def window(
     ``align`` as in ``causal``. Raises ``ValueError`` for a negative reach and for lengths without ``align``.
     Source: Beltagy et al. 2020, sliding window attention. Taught in chapter 04.
     """
-    if min(back, ahead) < 0:
+    if isinstance(back + ahead, float) or min(back, ahead) < 0:
         raise ValueError(
-            f"back = {back} and ahead = {ahead}; a reach is 0 or more. To look less far, add masks."
+            f"back = {back} and ahead = {ahead}; a reach is a whole number, 0 or more. To look less far, add masks."
         )
     behind = _distance(query, query if key is None else key, align, device)
     return (behind <= back) & (behind >= -ahead)
@@ -83,11 +84,19 @@ def combine(*masks: Tensor) -> Tensor:
 
     Shapes: (query, key), (batch, query, key), (batch, head, query, key); beside one with a head axis, a mask of
     three axes gets one of size 1, so that a batch never lands on the heads.
-    Raises ``TypeError`` for masks that aren't boolean, ``ValueError`` where shapes don't fit. Taught in chapter 04.
+    Raises ``TypeError`` for what is no boolean tensor, ``ValueError`` where shapes or devices don't fit. Taught in chapter 04.
     """
     if not masks:
         raise ValueError("combine got 0 masks; give at least 1.")
     for mask in masks:
+        if not isinstance(mask, torch.Tensor):
+            raise TypeError(
+                f"combine got {type(mask).__name__}; give tensors one by one, combine(a, b), and leave None out."
+            )
+        if mask.device != masks[0].device:
+            raise ValueError(
+                f"masks lie on {masks[0].device} and on {mask.device}; move one with .to(device)."
+            )
         if mask.dtype != torch.bool:
             raise TypeError(
                 f"a mask holds {mask.dtype}; combine takes booleans, True = may look. "
@@ -140,6 +149,8 @@ def _distance(query: int, key: int, align: str | None, device: torch.device | st
     """How far key j lies behind query i, (query, key)."""
     if align not in (None, "start", "end"):
         raise ValueError(f"align is {align!r}; it says which ends meet: 'start' or 'end'.")
+    if isinstance(query + key, float) or min(query, key) < 0:
+        raise ValueError(f"query = {query} and key = {key}; a length is a whole number, 0 or more.")
     if query != key and align is None:
         raise ValueError(
             f"{query} queries and {key} keys can meet at either end. Say align='end' (the last query sees the last "

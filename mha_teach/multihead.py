@@ -35,7 +35,7 @@ class MultiHeadAttention(nn.Module):
     (*batch, num_heads), which may need a gradient, or be an ``nn.Parameter``. ``without(2, 5)`` closes heads for the
     length of a ``with``. ``dropout`` falls on the weights, in training only.
 
-    Raises ``ValueError`` where num_heads does not divide d_model and no d_k is given, and where a size is below 1.
+    Raises ``ValueError`` where num_heads does not divide d_model and no d_k is given, and where a size is no whole number from 1 on.
     Source: Vaswani et al. 2017, section 3.2.2. Taught in chapter 05.
     """
 
@@ -49,8 +49,10 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if min(d_model, num_heads) < 1:
-            raise ValueError(f"d_model = {d_model} and num_heads = {num_heads}; each must be at least 1.")
+        if isinstance(d_model + num_heads, float) or min(d_model, num_heads) < 1:
+            raise ValueError(
+                f"d_model = {d_model} and num_heads = {num_heads}; each must be a whole number, at least 1."
+            )
         if d_k is None and d_model % num_heads:
             wide = -(-d_model // num_heads)
             raise ValueError(
@@ -59,8 +61,10 @@ class MultiHeadAttention(nn.Module):
             )
         d_k = d_model // num_heads if d_k is None else d_k
         d_v = d_k if d_v is None else d_v
-        if min(d_k, d_v) < 1:
-            raise ValueError(f"d_k = {d_k} and d_v = {d_v}; a head needs a width of at least 1.")
+        if isinstance(d_k + d_v, float) or min(d_k, d_v) < 1:
+            raise ValueError(
+                f"d_k = {d_k} and d_v = {d_v}; a head needs a whole number for its width, at least 1."
+            )
         if not 0.0 <= dropout < 1.0:
             raise ValueError(f"dropout is {dropout}; it is a probability: 0 or more, and below 1.")
         self.d_model, self.num_heads, self.d_k, self.d_v, self.dropout = d_model, num_heads, d_k, d_v, dropout

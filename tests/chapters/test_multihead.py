@@ -452,7 +452,9 @@ X = ones(2, 5, 15)
     [
         (lambda: MultiHeadAttention(512, 12), ValueError, "d_model = 512.*num_heads = 12.*d_k=43.*516"),
         (lambda: MultiHeadAttention(0, 2), ValueError, "d_model = 0 and num_heads = 2"),
+        (lambda: MultiHeadAttention(6, 2.0), ValueError, "d_model = 6 and num_heads = 2.0.*whole number"),
         (lambda: MultiHeadAttention(6, 2, d_k=0), ValueError, "d_k = 0 and d_v = 0"),
+        (lambda: MultiHeadAttention(6, 2, d_v=1.5), ValueError, "d_k = 3 and d_v = 1.5.*whole number"),
         (lambda: MultiHeadAttention(6, 2, dropout=1.0), ValueError, "dropout is 1.0"),
         (lambda: module()(ones(2, 5, 11)), ValueError, "query is 11 wide and d_model is 15.*d_model=11"),
         (lambda: module()(ones(15)), ValueError, r"query has shape \(15,\)"),
