@@ -31,18 +31,18 @@ def origins(
     sizes = [_size(path.batch.shape, o.split()) for path, o in zip(paths.values(), orders, strict=True)]
     wide = [max(w for w, _ in sizes[column::2]) + MARGIN for column in range(min(2, len(sizes)))]
     tall = [max(h for _, h in sizes[at : at + 2]) + HEAD for at in range(0, len(sizes), 2)]
-    ax = axes(0.52 * sum(wide), 0.39 * sum(tall))
+    ax = axes(0.45 * sum(wide), 0.39 * sum(tall))
     for at, (title, path) in enumerate(paths.items()):
         x, y = sum(wide[: at % 2]) + MARGIN, sum(tall[: at // 2]) + HEAD
         wrong = _panel(ax, path, orders[at].split(), hues[at], x, y)
-        said = f"{title}: {wrong} of {path.batch.numel()} misplaced"
-        ax.text(x - 1.4, y - 1.0, said, fontsize=9, fontweight="bold")
+        said = f"{title}:\n{wrong} of {path.batch.numel()} misplaced"
+        ax.text(x - 1.4, y - 0.75, said, fontsize=10, fontweight="bold", linespacing=1.1)
     ax.set(xlim=(0, sum(wide)), ylim=(sum(tall) - 0.4, 0))
     ax.axis("off")
     return ax
 
 
-MARGIN, HEAD = 2.0, 1.6  # room for a panel's labels and title, in cells
+MARGIN, HEAD = 2.2, 2.1  # room for a panel's labels and title, in cells
 
 
 def _size(shape: Sequence[int], order: list[str]) -> tuple[float, float]:
@@ -74,7 +74,7 @@ def _panel(ax: Axes, path: object, order: list[str], hue: str, left: float, top:
                 f"{sample}{'row' if side else 'head'} {block}",
                 ha="right",
                 va="center",
-                fontsize=8,
+                fontsize=9.5,
             )
     return wrong
 
@@ -98,7 +98,7 @@ def _cell(ax: Axes, x: float, y: float, label: dict[str, int], hue: str, off: bo
     top = f"{ROLES[label['role']]} {top}" if hue == "role" else top
     ink = theme.palette()["ink"]["light"]
     said = f"{top}\nh{label['head']}·{label['dim']}"
-    ax.text(x, y, said, ha="center", va="center", fontsize=7, color=ink, linespacing=1.05)
+    ax.text(x, y, said, ha="center", va="center", fontsize=9, color=ink, linespacing=1.0)
 
 
 def reading_order(views: dict[str, Int[Tensor, "*any"]], owner: Int[Tensor, " address"]) -> Axes:
@@ -107,7 +107,9 @@ def reading_order(views: dict[str, Int[Tensor, "*any"]], owner: Int[Tensor, " ad
     ``owner`` gives for each address of the shared memory the head that its number belongs to: the hue, and the letter.
     """
     steps = max(x.numel() for x in views.values())
-    ax = axes(0.42 * steps + 1.9, 0.58 * len(views) + 0.6)
+    ax = axes(
+        0.42 * steps + 0.3, 0.88 * len(views) + 0.7
+    )  # names stand above: beside, they would shrink the rest
     memory = torch.arange(owner.numel())
     for row, (name, x) in enumerate(views.items()):
         visited = memory.as_strided(x.shape, x.stride(), x.storage_offset()).flatten().tolist()
@@ -116,16 +118,16 @@ def reading_order(views: dict[str, Int[Tensor, "*any"]], owner: Int[Tensor, " ad
             hue = theme.series(head)
             box = plt.Rectangle((step - 0.46, row - 0.36), 0.92, 0.72, facecolor=hue, alpha=0.25, lw=0)
             ax.add_patch(box)
-            ax.text(step, row, f"{address}\nh{head}", ha="center", va="center", fontsize=7.5, linespacing=1)
+            ax.text(step, row, f"{address}\nh{head}", ha="center", va="center", fontsize=9.5, linespacing=1)
             if step and address != visited[step - 1] + 1:
                 ax.plot(
                     [step - 0.5] * 2, [row - 0.42, row + 0.42], color=theme.palette()["ink"]["light"], lw=1.6
                 )
-        ax.text(-0.8, row, f"{name}\nstrides {tuple(x.stride())}", ha="right", va="center", fontsize=8.5)
-    ax.set(xlim=(-0.6, steps - 0.4), ylim=(len(views) - 0.5, -0.5))
+        ax.text(-0.45, row - 0.42, f"{name}, strides {tuple(x.stride())}", va="bottom", fontsize=10)
+    ax.set(xlim=(-0.6, steps - 0.4), ylim=(len(views) - 0.55, -0.75))
     ax.set_yticks([])
-    ax.set_xticks(range(steps), range(1, steps + 1), fontsize=8)
-    ax.set_xlabel("read as number …; a bar is a jump in memory")
+    ax.set_xticks(range(steps), range(1, steps + 1), fontsize=9.5)
+    ax.set_xlabel("read as number …; a bar is a jump in memory", fontsize=10)
     ax.spines[:].set_visible(False)
     return ax
 
@@ -173,14 +175,17 @@ def losses(found: dict[str, Float[Tensor, "seed step"]], floor: float) -> Axes:
 
 
 def leaks(found: dict[str, object], place: str = "position") -> list[Axes]:
-    """Who reads whom, by gradient: one panel for each `probes.Leak` of one input."""
-    panels = axes(1.95 * len(found), 2.5, columns=len(found))
+    """Who reads whom, by gradient: one panel for each `probes.Leak` of one input, two in a row."""
+    columns, rows = min(2, len(found)), (len(found) + 1) // 2
+    figure = axes(2.4 * columns, 2.8 * rows).figure
+    figure.clear()  # the book's figure, with a grid of panels: a row of four is too small for a phone
+    panels = [figure.add_subplot(rows, columns, at + 1) for at in range(len(found))]
     for ax, (title, leak) in zip(panels, found.items(), strict=True):
         (name,) = leak.gradient
         count = f"{len(leak.pairs)} of {leak.forbidden} forbidden"
         dependence(ax, leak.gradient[name], leak.allowed[name], place=place, title=f"{title}\n{count}")
-        ax.title.set_fontsize(9)
-        if ax is not panels[0]:
+        ax.title.set_fontsize(10)
+        if panels.index(ax) % 2:
             ax.set_ylabel("")
     return panels
 

@@ -38,12 +38,12 @@ def test_the_right_split_frames_nothing_and_the_view_frames_what_is_elsewhere():
         for name, f in {"right": reshaping.split_heads, "view": reshaping.split_by_view}.items()
     }
     right = draw.origins({"right": paths["right"]})
-    assert not frames(right) and "right: 0 of 12 misplaced" in texts(right)
+    assert not frames(right) and "right:\n0 of 12 misplaced" in texts(right)
     both = draw.origins(paths)
-    assert len(frames(both)) == 8 and "view: 8 of 12 misplaced" in texts(both)
+    assert len(frames(both)) == 8 and "view:\n8 of 12 misplaced" in texts(both)
     # Head 1 of the view begins with position 1: by hand, address 6 of rows that are 4 wide.
     said = texts(both)
-    start = said.index("head 1", said.index("view: 8 of 12 misplaced") - 20)
+    start = said.index("head 1", said.index("view:\n8 of 12 misplaced") - 20)
     assert said[start - 1] == "p1\nh1·0"
 
 
@@ -63,7 +63,7 @@ def test_colour_follows_the_label_that_was_asked_for():
 def test_roles_have_their_own_hues_and_letters():
     path = trace_origin(lambda x: torch.cat(reshaping.split_interleaved(x, 2), -1), 1, 3, 2, 1, roles=3)
     ax = draw.origins({"interleaved": path}, "batch head position role", "role")
-    assert "interleaved: 12 of 18 misplaced" in texts(ax) and "k p0\nh0·0" in texts(ax)
+    assert "interleaved:\n12 of 18 misplaced" in texts(ax) and "k p0\nh0·0" in texts(ax)
     fills = {patch.get_facecolor()[:3] for patch in ax.patches if patch.get_linewidth() == 0}
     assert fills == {to_rgba(theme.role(role))[:3] for role in ("query", "key", "value")}
 
@@ -81,7 +81,7 @@ def test_reading_order_tells_addresses_heads_jumps_and_strides():
     split = reshaping.split_heads(x, 2)
     ax = draw.reading_order({"x": x, "split": split}, torch.arange(12) // 2 % 2)
     said = texts(ax)
-    assert said[:2] == ["0\nh0", "1\nh0"] and said[12] == "x\nstrides (12, 4, 1)"
+    assert said[:2] == ["0\nh0", "1\nh0"] and said[12] == "x, strides (12, 4, 1)"
     assert [text.split("\n")[0] for text in said[13:25]] == [
         "0",
         "1",
@@ -96,7 +96,7 @@ def test_reading_order_tells_addresses_heads_jumps_and_strides():
         "10",
         "11",
     ]
-    assert len(ax.lines) == 5 and said[25] == "split\nstrides (12, 2, 4, 1)"
+    assert len(ax.lines) == 5 and said[25] == "split, strides (12, 2, 4, 1)"
 
 
 def test_what_is_not_read_is_hatched_and_has_no_number():
