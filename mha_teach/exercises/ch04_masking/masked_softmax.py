@@ -110,7 +110,10 @@ MASKED_SOFTMAX = Exercise(
     ),
     hints=(
         "`scores.masked_fill(~mask, -torch.inf).softmax(-1)` is right wherever some key is visible.",
-        "A blind row is 0/0, and its NaN can flow back even where it is wiped afterwards. Open blind rows *before* the softmax.",
+        (
+            "A blind row is 0/0: NaN. If you wipe it afterwards, it still flows back wherever −∞ was *added* to the scores; "
+            "`masked_fill` stops it. Or open blind rows *before* the softmax, and no NaN arises."
+        ),
         "With `blind = ~mask.any(-1, keepdim=True)`: fill where `~mask & ~blind`, and zero the blind rows afterwards.",
     ),
     mutants=(
@@ -142,7 +145,7 @@ def masked_softmax(scores, mask):
         Mutant(
             "NaN swept up afterwards",
             "the gradient of a blind row",
-            "The weights look right, but the backward pass still goes through the NaN.",
+            "The weights look right, but the backward pass still goes through the NaN to the scores that −∞ was added to.",
             source="def masked_softmax(scores, mask):\n    hidden = scores + torch.where(mask, 0.0, -torch.inf)\n"
             "    return hidden.softmax(-1).nan_to_num(0.0).to(scores.dtype)\n",
         ),
