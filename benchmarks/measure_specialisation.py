@@ -3,7 +3,8 @@
 Writes ``mha_teach/data/measured/specialisation.json``: for 20 seeds the score of every relation, the knock-out matrix,
 and what it costs to close two random heads of eight, as many random units, and all heads that seemed lazy. In the
 real encoder the same by drift of the sentence embedding: a fifth of the heads, chosen on other sentences, beside
-random fifths from anywhere and from the same layers, and heads beside units. With the machine and versions. Rows that are there already are kept unless
+random fifths from anywhere and from the same layers, and heads beside units; and how far its heads' subspaces overlap,
+beside random weights on the same inputs. With the machine and versions. Rows that are there already are kept unless
 named. All rows take some ten minutes of CPU.
 """
 
@@ -26,7 +27,7 @@ FILE = Path(__file__).parents[1] / "mha_teach" / "data" / "measured" / "speciali
 SEEDS, BATCH = 20, 16
 LAZY = 0.05  # a head whose removal costs no relation more than this seems lazy
 
-REAL = "real encoder"
+REAL, SUBSPACES = "real encoder", "real subspaces"
 LIKE, UNLIKE = tasks.FixedOffsets(length=12), tasks.UnlikeRelations()
 RUNS = {
     "like, 4 heads": (LIKE, 4, 600),
@@ -119,15 +120,41 @@ def real(draws: int = 10, fifth: int = 14) -> dict:
         "64 of 384 units a layer": [round(gated(held_out, gates), 4) for gates in units],
         "all heads": round(closed(held_out, range(72)), 4),
         "another sentence": round(other(model, text[50:]), 4),
-        "subspace overlap": {name: round(shared(model, at), 3) for at, name in enumerate("qkv")},
         "parameters": [6 * 4 * 384 * 384, sum(w.numel() for w in model.parameters())],
     }
 
 
-def shared(model, at: int) -> float:
-    """Mean overlap of two heads' W_Q, W_K or W_V (at 0, 1, 2) in the same layer."""
-    weights = torch.stack([layer.attention.in_proj_weight.chunk(3)[at].T for layer in model.layers])
-    return specialisation.subspace_overlap(weights, 12)[:, ~torch.eye(12, dtype=torch.bool)].mean().item()
+def subspaces(draws: int = 5) -> dict:
+    """Mean overlap of two heads of one layer: of the columns of W, and of X W, where X are the layer's inputs.
+
+    Inputs that fill few directions bring any two heads together, so the control is random weights on the same inputs.
+    """
+    model, seen = encoder(), []
+    ids, mask = model.tokenise(sentences(400))
+    hooks = [
+        layer.attention.register_forward_pre_hook(lambda _, given: seen.append(given[0][mask]))
+        for layer in model.layers
+    ]
+    model.run(ids, mask)
+    for hook in hooks:
+        hook.remove()
+    inputs = torch.linalg.qr(torch.stack(seen).double()).R  # (layer, d_model, d_model): XᵀX = RᵀR
+    source = torch.Generator().manual_seed(0)
+
+    def shared(w: Tensor) -> float:
+        found = specialisation.subspace_overlap(w, 12)  # (layer, head, head)
+        return found[:, ~torch.eye(12, dtype=torch.bool)].mean().item()
+
+    rows = {}
+    for at, name in enumerate("qkv"):
+        w = torch.stack([layer.attention.in_proj_weight.chunk(3)[at].T for layer in model.layers]).double()
+        chance = [torch.randn(w.shape, generator=source, dtype=w.dtype) for _ in range(draws)]
+        rows[name] = {
+            "weights": round(shared(w), 3),
+            "on inputs": round(shared(inputs @ w), 3),
+            "random weights on inputs": [round(shared(inputs @ draw), 3) for draw in chance],
+        }
+    return rows
 
 
 def other(model, texts: list[str]) -> float:
@@ -145,8 +172,9 @@ def main(wanted: list[str]) -> None:
     devices.reproducible(0)
     torch.set_num_threads(1)
     present = json.loads(FILE.read_text("utf-8"))["rows"] if FILE.exists() else {}
-    for name in wanted or [name for name in (*RUNS, REAL) if name not in present]:
-        row = real() if name == REAL else measure(name)
+    for name in wanted or [name for name in (*RUNS, REAL, SUBSPACES) if name not in present]:
+        special = {REAL: real, SUBSPACES: subspaces}
+        row = special[name]() if name in special else measure(name)
         print(name, row.get("scores", row), flush=True)
         present[name] = row
         save(present)
@@ -162,7 +190,7 @@ def hardware() -> str:
 
 def save(rows: dict) -> None:
     record = {
-        "rows": {name: rows[name] for name in (*RUNS, REAL) if name in rows},
+        "rows": {name: rows[name] for name in (*RUNS, REAL, SUBSPACES) if name in rows},
         "script": "benchmarks/measure_specialisation.py",
         "hardware": hardware(),
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
