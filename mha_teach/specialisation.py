@@ -180,7 +180,8 @@ def subspace_overlap(
 ) -> Float[Tensor, "*lane head head"]:
     """Mean squared cosine of the principal angles between the column spaces of two heads: 1 the same, 0 at right angles.
 
-    ``w`` is W_Q, W_K or W_V, heads side by side. Random subspaces overlap by d_k / d_model. Chapter 06.
+    ``w`` is W_Q, W_K or W_V, heads side by side. Random subspaces overlap by d_k / d_model.
+    For what heads make of inputs that fill few directions, pass ``x @ w``, and random w's for control. Chapter 06.
     """
     if w.shape[-1] % num_heads or w.shape[-1] // num_heads > w.shape[-2]:
         raise ValueError(

@@ -24,12 +24,37 @@ def test_mean_and_spread():
 
 def test_tables_of_the_records_fit_the_page():
     heads = measured("heads")["rows"]
-    runs = {n: r for n, r in measured("specialisation")["rows"].items() if "8 heads" in n}
+    runs = measured("specialisation")["rows"].items()
+    runs = {name.replace(", 8 heads", ""): row for name, row in runs if "8 heads" in name}
     shown = [tables.roles(heads["roles"]), tables.grammar(heads["dependencies"]), tables.closings(runs)]
     assert [len(text.splitlines()) for text in shown] == [8, 11, 4]
-    assert max(len(line) for text in shown for line in text.splitlines()) <= 80
+    record = measured("specialisation")["rows"]
+    shown += [tables.overlaps(record["real subspaces"]), tables.source(measured("heads"))]
+    shown += [tables.copying(measured("induction")["rows"]["SmolLM2-135M"])]
+    assert max(len(line) for text in shown for line in text.splitlines()) <= tables.WIDTH
     best = heads["roles"]["next token"]
     assert f"{best['mean']:.2f} ± {best['sd over sentences']:.2f}" in shown[0].splitlines()[2]
+
+
+def test_closings_count_the_seeds_that_lose_a_relation():
+    row = {"two heads dropped": [-0.1, -0.1], "sixteen units dropped": [-0.3, -0.3]}
+    row |= {"lazy heads, sum of single changes": [-0.02, -0.0], "lazy heads, all at once": [-0.3, -0.1]}
+    line = tables.closings({"few": row}).splitlines()[1]
+    assert line.split()[-8:] == ["-0.01", "→", "-0.20", "±", "0.14", "1", "of", "2"]
+
+
+def test_overlaps_stand_beside_random_weights():
+    row = {"q": {"on inputs": 0.34, "random weights on inputs": [0.25, 0.27]}}
+    assert tables.overlaps(row) == "overlap on the inputs: W_q 0.34, random W 0.26 ± 0.01"
+
+
+def test_scores_by_head_and_losses_by_saying():
+    scores = torch.tensor([[0.1, 0.25], [0.5, 1.0]])
+    assert tables.by_head({"role": scores}).split() == (
+        "role (0, 0) 0.10 (0, 1) 0.25 (1, 0) 0.50 (1, 1) 1.00".split()
+    )
+    line = tables.sayings({"open": torch.tensor([4.0, 5.0, 90.0, 1.0, 2.0])}, 3)
+    assert line.split() == "open first saying 4.5, later 1.5 nats".split()
 
 
 def test_copying_by_hand():
@@ -41,6 +66,7 @@ def test_copying_by_hand():
         "loss": [2.0, 9.0],
     }
     row |= {"without the best": {"4": [7.0, 9.1]}, "without others": {"4": [[2.0, 9.0], [4.0, 9.0]]}}
+    row |= {"which others": {"1": [[[2, 4]], [[0, 3]], [[2, 4]]]}}
     row |= {
         "previous": [[0.1, 0.7]],
         "without the best previous-token head": {"head": [0, 1], "loss": [8.0, 9.2]},
@@ -52,15 +78,17 @@ def test_copying_by_hand():
         ["none", "2.0", "9.0"],
         ["previous-token", "8.0", "9.2"],
         ["best", "4", "7.0", "9.1", "3.0", "±", "1.4", "4.0"],
+        "single others: 3 draws, 2 heads, drawn twice: (2, 4)".split(),
     ]
 
 
 def test_grammar_says_what_is_found_where_the_distance_misses():
     row = {"head": [2, 0], "held out": 0.9, "offset": -2, "offset held out": 0.65, "gain": 0.25}
-    row |= {"gain interval": [0.17, 0.32], "where the offset misses": [70, 0.84]}
+    row |= {"gain interval": [-0.17, 0.32], "where the offset misses": [70, 0.8429]}
+    row |= {"halves swapped": {"held out": 0.83, "gain": 0.22}}
     line = tables.grammar({"object, dependent → governor": row}).splitlines()[1]
-    assert line.split()[:7] == ["object", "dep", "→", "gov", "(2,", "0)", "0.90"]
-    assert line.split()[7:] == ["-2:", "0.65", "+0.25", "[+0.17,", "+0.32]", "0.84"]
+    assert line.split()[:5] == ["object", "dep→gov", "(2,", "0)", ".90"]
+    assert line.split()[5:] == ["-2:", ".65", "+.25", "[-.17,", ".32]", ".83", "+.22", "59/70"]
 
 
 def test_drifts_of_the_record_and_where_it_comes_from():
@@ -72,7 +100,7 @@ def test_drifts_of_the_record_and_where_it_comes_from():
     below = sum(one < median for one in row["single"][0])
     assert lines[2] == "  " + f"heads with over .6 on [CLS]: 12, of them below the median {below}"
     assert lines[-1] == "parameters in heads 15.7%, in a fifth of them 3.0%"
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, lines)) <= tables.WIDTH
     assert tables.source(record).splitlines()[-1].endswith(", benchmarks/measure_specialisation.py")
 
 
