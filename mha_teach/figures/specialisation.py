@@ -22,7 +22,7 @@ def matrices(
 ) -> list[Axes]:
     """One knock-out matrix a seed: rows are heads, columns relations, losses brown; numbers from half a tenth on."""
     heads = change.shape[1]
-    panels = axes(1.55 * len(change) + 0.5, 0.75 + 0.3 * heads, columns=len(change), sharey=True)
+    panels = axes(1.55 * len(change) + 0.5, 0.95 + 0.34 * heads, columns=len(change), sharey=True)
     for panel, matrix, title in zip(panels, change, titles, strict=True):
         panel.imshow(matrix.numpy(), cmap=SCORES, vmin=-1, vmax=1, aspect="auto")
         panel.spines[:].set_visible(False)
@@ -31,10 +31,10 @@ def matrices(
                 if abs(value) >= 0.05:
                     said = f"{value:.2f}".replace("0.", ".").replace("-", "−")
                     color = "white" if abs(value) > 0.6 else "0.1"
-                    panel.text(j, i, said, ha="center", va="center", fontsize=7, color=color)
-        panel.set_xticks(range(len(relations)), relations, fontsize=7.5, rotation=45, ha="right")
-        panel.set_yticks(range(heads), [f"head {i}" for i in range(heads)], fontsize=8)
-        panel.set_title(title, fontsize=8.5)
+                    panel.text(j, i, said, ha="center", va="center", fontsize=9.5, color=color)
+        panel.set_xticks(range(len(relations)), relations, fontsize=10)
+        panel.set_yticks(range(heads), [f"head {i}" for i in range(heads)], fontsize=10)
+        panel.set_title(title, fontsize=10.5)
         panel.tick_params(length=0)
     return panels
 
@@ -62,7 +62,7 @@ def role_grid(
     """Columns are roles, rows are models: every head of a model as one cell, weights' colours, strongest head named."""
     models, roles = list(scores), list(next(iter(scores.values())))
     figure = plt.figure(
-        figsize=(7.6, 0.55 + 1.15 * len(models)),
+        figsize=(7.6, 0.65 + 1.2 * len(models)),
         layout="constrained",
         dpi=144,
         facecolor=theme.palette()["paper"]["light"],
@@ -75,14 +75,14 @@ def role_grid(
             panel.spines[:].set_visible(False)
             panel.tick_params(length=0)
             layer, head = divmod(int(values.argmax()), values.shape[1])
-            panel.set_xlabel(f"({layer}, {head}): {values.max():.2f}", fontsize=8)
+            panel.set_xlabel(f"({layer}, {head}): {values.max():.2f}", fontsize=10)
             panel.set_xticks([])
-            panel.tick_params(labelsize=7)
+            panel.tick_params(labelsize=9)
             panel.set_yticks([0, len(values) - 1] if panel is row[0] else [])
             if panel is row[0]:
-                panel.set_ylabel(f"{model}\n\nlayer", fontsize=8)
+                panel.set_ylabel(f"{model}\nlayer", fontsize=10)
             if at == 0:
-                panel.set_title(role, fontsize=9)
+                panel.set_title(role, fontsize=11)
     figure.colorbar(image, ax=panels, fraction=0.02, label="role score")
     return list(panels.flat)
 
@@ -91,23 +91,23 @@ def looked_and_used(
     maps: dict[str, Float[Tensor, "query key"]], tokens: Sequence[str], costs: dict[str, float], unit: str
 ) -> list[Axes]:
     """Left to right the heads' maps on one sentence; last, what closing each of them costs."""
-    panels = axes(8.2, 2.9, columns=len(maps) + 1)
+    panels = axes(8.2, 3.2, columns=len(maps) + 1)
     for at, (panel, (name, weights)) in enumerate(zip(panels, maps.items(), strict=False)):
         heatmap(panel, weights, tokens if at == 0 else [""] * len(tokens), tokens, title=name)
-        panel.tick_params(labelsize=6.5, length=0)
+        panel.tick_params(labelsize=9, length=0)
         panel.set_xticks(range(len(tokens)), tokens, rotation=90)
         if at:
             panel.set_ylabel("")
-        panel.title.set_fontsize(8.5)
+        panel.title.set_fontsize(10)
     bars = panels[-1]
     hues = [
         theme.palette()["muted"]["light"] if name.startswith("median") else theme.series(0) for name in costs
     ]
     bars.barh(range(len(costs)), list(costs.values()), color=hues, height=0.6)
-    bars.set_yticks(range(len(costs)), costs, fontsize=7.5)
+    bars.set_yticks(range(len(costs)), costs, fontsize=9)
     bars.invert_yaxis()
-    bars.tick_params(axis="x", labelsize=7)
-    bars.set_title(unit, fontsize=8.5)
+    bars.tick_params(axis="x", labelsize=9)
+    bars.set_title(unit, fontsize=10)
     bars.locator_params(axis="x", nbins=4)
     return panels
 
@@ -154,7 +154,7 @@ def recap(done: dict[str, Float[Tensor, "head relation"]], captions: Sequence[st
             range(matrix.shape[1]), [f"relation {i + 1}" for i in range(matrix.shape[1])], rotation=30
         )
         panel.set_yticks(range(len(matrix)), [f"head {i}" for i in range(len(matrix))])
-        panel.tick_params(length=0, labelsize=7.5)
-        panel.set_title(name, fontsize=9.5)
-        panel.set_xlabel(words, fontsize=8)
+        panel.tick_params(length=0, labelsize=9)
+        panel.set_title(name, fontsize=10.5)
+        panel.set_xlabel(words, fontsize=9.5)
     return panels
