@@ -18,24 +18,28 @@ APART = 0x5EED_CAFE  # the caller's own manual_seed(0) would draw the very numbe
 
 
 class FixedStatistics(TorchFunctionMode):
-    """Batch norm that would use the batch's statistics uses running ones instead, and is counted."""
+    """Batch norm that would use the batch's statistics uses running ones instead, and is counted.
 
-    def __init__(self) -> None:
+    Only where eval mode does the same: without running statistics, or in a module that is in eval mode already, the
+    samples are mixed for good, and that counts as a leak.
+    """
+
+    def __init__(self, modules: list[nn.Module]) -> None:
         super().__init__()
-        self.seen = 0
+        self.seen, self.modules = 0, modules
+
+    def excused(self, mean: Tensor | None) -> bool:
+        owner = next((m for m in self.modules if any(mean is b for b in m._buffers.values())), None)
+        return mean is not None and (owner is None or owner.training)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if func is F.batch_norm:
             given = inspect.signature(F.batch_norm).bind(*args, **kwargs)
             given.apply_defaults()
-            if given.arguments["training"]:
+            if given.arguments["training"] and self.excused(given.arguments["running_mean"]):
                 self.seen += 1
-                x = given.arguments["input"]
                 given.arguments["training"] = False
-                if given.arguments["running_mean"] is None:
-                    given.arguments["running_mean"] = x.new_zeros(x.shape[1])
-                    given.arguments["running_var"] = x.new_ones(x.shape[1])
                 return func(*given.args, **given.kwargs)
         return func(*args, **kwargs)
 
@@ -88,7 +92,7 @@ class Harness:
             self.names = ["input"]
         self.modules = list(function.modules()) if isinstance(function, nn.Module) else []
         self.shape: torch.Size | None = None  # of the output, when nothing is changed
-        scan = FixedStatistics()
+        scan = FixedStatistics(self.modules)
         with scan, torch.no_grad():
             self._call(self.inputs, seed)
         self.batch_norm = scan.seen  # only then the mode stays on: it switches torch's fast paths off
@@ -96,7 +100,7 @@ class Harness:
     def __call__(self, inputs: list[Tensor] | None = None, seed: int | None = None) -> Tensor:
         with ExitStack() as stack:
             if self.batch_norm:
-                stack.enter_context(FixedStatistics())
+                stack.enter_context(FixedStatistics(self.modules))
             return self._call(self.inputs if inputs is None else inputs, self.seed if seed is None else seed)
 
     def _call(self, inputs: list[Tensor], seed: int) -> Tensor:
@@ -107,6 +111,9 @@ class Harness:
         with torch.random.fork_rng(**fork), kept_buffers(self.modules):
             torch.manual_seed(seed)
             output = first_tensor(self.function(*(given[slot] for slot in self.slots), **options))
+            output = (
+                None if output is None else output.clone()
+            )  # the module may hand out the same memory again
         if output is None:
             raise TypeError(
                 "the module returned no floating-point tensor with two axes or more: nothing to probe"
@@ -189,6 +196,8 @@ def kept_buffers(modules: list[nn.Module]) -> Iterator[None]:
         with torch.no_grad():
             for m, name, buffer, copy in before:
                 m._buffers[name] = buffer
+                if buffer is not None and buffer.grad_fn is not None and not buffer._is_view():
+                    buffer.detach_()  # written to in place while gradients were recorded
                 if buffer is not None and buffer.shape != copy.shape:
                     buffer.resize_(copy.shape)
                 if buffer is not None and not torch.equal(buffer, copy):

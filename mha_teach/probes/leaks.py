@@ -46,7 +46,7 @@ def causal_leak(
     ``most``: positions tested at most, evenly chosen. ``tolerance``: in units of the largest output and
     gradient, by default the dtype's eps; float64 sees the faintest leaks.
 
-    Dropout is held fixed, batch norm in training mode runs on running statistics, non-determinism is measured;
+    Dropout is held fixed, batch norm in training mode runs on its running statistics, non-determinism is measured;
     each is told in ``notes`` and none counts as a leak. Parameters, their gradients and buffers stay as they are.
     Raises ``ValueError`` on fewer than two positions or lengths that don't fit, ``TypeError`` on what is no tensor.
     Taught in chapters 03 and 04.
@@ -78,7 +78,7 @@ def batch_leak(
 
     As `causal_leak`, by gradient and by perturbation, along ``batch_axis`` of inputs and output. Give at least two
     samples: with one there is nothing to leak, and `split_swapped` looks right. Batch norm in training mode mixes
-    samples by design; it is named in ``notes`` and doesn't count.
+    samples by design; it is named in ``notes`` and doesn't count where it has running statistics for eval mode.
     Raises ``ValueError`` on fewer than two samples or sizes that differ. Taught in chapter 03.
     """
     harness = Harness(module, (query, key, value), options, seed)

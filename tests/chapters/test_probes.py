@@ -195,18 +195,35 @@ class Normed(nn.Module):
         return x + x.flip(0).flip(1) if self.leak else x
 
 
-@pytest.mark.parametrize("tracked", [True, False])
 @pytest.mark.parametrize("probe", [causal_leak, batch_leak])
-def test_batch_norm_in_training_mode_is_told_and_is_no_leak(probe, tracked):
-    module, x = Normed(track_running_stats=tracked), draw(B, N, WIDTH)
+def test_batch_norm_in_training_mode_is_told_and_is_no_leak(probe):
+    module, x = Normed(), draw(B, N, WIDTH)
     before = {name: value.clone() for name, value in module.state_dict().items()}
     leak = probe(module, x)
     assert not leak and "Batch norm in training mode mixes samples" in str(leak)
     assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
+    assert str(probe(lambda x: module(x), x)) == str(leak)
     assert probe(Normed(leak=True), x)
-    functional = probe(lambda x: F.batch_norm(x.mT, None, None, training=True).mT, x)
-    assert not functional and "Batch norm" in str(functional)
     assert "Batch norm" not in str(probe(Normed().eval(), x))
+
+
+class AlwaysTraining(Normed):
+    """Forgets to pass ``self.training`` on: eval mode mixes too."""
+
+    def forward(self, x):
+        return F.batch_norm(x.mT, self.norm.running_mean, self.norm.running_var, training=True).mT
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("probe", [causal_leak, batch_leak])
+def test_batch_norm_that_mixes_in_eval_mode_too_is_a_leak(probe, training):
+    x = draw(B, N, WIDTH)
+    for leak in (
+        probe(Normed(track_running_stats=False).train(training), x),
+        probe(lambda x: F.batch_norm(x.mT, None, None, training=True).mT, x),
+        probe(AlwaysTraining().eval(), x),
+    ):
+        assert leak and "Batch norm" not in str(leak)
 
 
 def test_non_determinism_is_told_and_is_no_leak():

@@ -62,6 +62,31 @@ def test_a_buffer_that_is_replaced_comes_back():
     assert not leak and leak.notes == () and not module.mean.any()
 
 
+class Reusing(nn.Module):
+    """Hands out the same memory at each call: a registered buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("out", torch.zeros(B, N, D, dtype=torch.float64))
+
+    def forward(self, x):
+        return self.out.copy_(x.flip(1))
+
+
+def test_an_output_that_lies_in_the_same_memory_at_each_call_is_probed():
+    x, memory = draw(B, N, D), torch.empty(B, N, D, dtype=torch.float64)
+
+    @torch.no_grad()
+    def reusing(x):
+        return torch.mul(x.flip(1), 2, out=memory)
+
+    module = Reusing()
+    for function, methods in ((reusing, 1), (torch.no_grad()(Reusing()), 1), (module, 2)):
+        for leak in (causal_leak(function, x), mask_leak(function, x, PAST)):
+            assert leak and len(leak.methods) == methods and leak.perturbation["input"].count_nonzero() == N
+    assert not module.out.any() and not module.out.requires_grad
+
+
 def test_a_cache_that_grows_is_told():
     seen = []
 
