@@ -119,6 +119,7 @@ export default {
         line(fill(words.rank, { count: count + 1 }), "rank"), ...(thin ? [] : [line(fill(words.usual, { peers: fill(words.peers_all, { count: all }) }), "others")])]);
       const told = summary(result, { ...chosen, layer: l, head: h }, words);
       tell(board.tell, told);
+      board.tell.classList.toggle("mha-steady", closed);  // the maps below stay where they are while heads go by
       one.canvas.setAttribute("aria-label", `${fill(words.map, { name, model: state.title })}. ${told}`);
       plot.svg.setAttribute("aria-label", told);
       pick.show(chosen.model);

@@ -228,3 +228,14 @@ def test_keys_do_not_leave_the_widget(page: object) -> None:
     page.locator("input[type=range]").first.press("ArrowRight")
     page.get_by_role("button", name="Close this head").press("Enter")
     assert page.evaluate("heard") == []
+
+
+def test_maps_stay_in_place_while_closed_heads_go_by(page: object) -> None:
+    page.get_by_role("button", name="Close this head").click()
+    head, tops = page.locator("main input[type=range]").nth(1), set()
+    head.press("Home")
+    for _ in range(12):
+        page.wait_for_timeout(40)
+        tops.add(page.evaluate("document.querySelector('canvas').getBoundingClientRect().top + scrollY"))
+        head.press("ArrowRight")
+    assert len(tops) == 1
