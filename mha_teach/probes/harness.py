@@ -161,27 +161,6 @@ class Harness:
         return sorted(found)
 
 
-def replacement(name: str, x: Tensor, generator: torch.Generator) -> Tensor:
-    """Numbers of the same centre and three times the spread; for token ids, other ids of the same input."""
-    if x.is_floating_point():
-        known = x.detach().double()
-        known = known[known.isfinite()]
-        centre, spread = (float(known.mean()), float(known.std(correction=0))) if len(known) else (0.0, 1.0)
-        drawn = torch.randn(x.shape, generator=generator, dtype=torch.float64) * 3 * (spread or 1.0)
-        return (drawn + centre).to(x)
-    known, place = x.unique(return_inverse=True)
-    if len(known) < 2:
-        raise ValueError(f"{name} holds only the id {int(known[0])}: give at least two different ids to swap")
-    step = torch.randint(1, len(known), x.shape, generator=generator).to(x.device)
-    return known[(place + step) % len(known)]
-
-
-def difference(a: Tensor, b: Tensor) -> Tensor:
-    """|a − b|, where NaN equals NaN and a NaN that comes or goes is an infinite change."""
-    same = (a == b) | (a.isnan() & b.isnan())
-    return torch.where(same, 0.0, (a - b).abs().nan_to_num(torch.inf, torch.inf))
-
-
 @contextmanager
 def kept_buffers(modules: list[nn.Module]) -> Iterator[None]:
     """Buffers are afterwards what they were, also those that were replaced by another tensor."""

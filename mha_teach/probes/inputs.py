@@ -7,7 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from mha_teach.probes.harness import Harness, difference, replacement
+from mha_teach.probes.changes import difference, replacement
+from mha_teach.probes.harness import Harness
 from mha_teach.shapes import Tensor
 
 

@@ -7,12 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from mha_teach.probes.harness import Harness, difference, replacement
+from mha_teach.probes.changes import along, changes_of, chosen, feature_sizes, relative, units
+from mha_teach.probes.harness import Harness
 from mha_teach.probes.report import NOTES, Leak
 from mha_teach.shapes import Bool, Float, Tensor
 
-DRAWS = 4  # of token ids, where one swap may miss the one id that matters and no gradient helps
-REPEATS = 4  # calls that are repeated before a change counts as a leak
 FAINT = 16  # times eps: what shows no gradient and is below that may be rounding
 
 
@@ -43,8 +42,9 @@ def causal_leak(
     token ids (batch, position) the last axis. ``offset`` shifts keys and values only: S − L for a key cache.
     ``real``, over the leading axes of the output, is False at filler, whose own outputs nobody reads: with filler
     on the left, many libraries let its blind rows look everywhere.
-    ``most``: positions tested at most, evenly chosen. ``tolerance``: in units of the largest output and
-    gradient, by default the dtype's eps; float64 sees the faintest leaks.
+    ``most``: positions tested at most, evenly chosen. ``tolerance``, by default the dtype's eps: a gradient counts
+    above it in units of the largest gradient, a change in units of the largest number of its feature (the output's
+    last axis, at least the median feature's), so one huge column hides itself alone. float64 sees the faintest leaks.
 
     Dropout is held fixed, batch norm in training mode runs on its running statistics, non-determinism is measured;
     each is told in ``notes`` and none counts as a leak. Parameters, their gradients and buffers stay as they are.
@@ -130,11 +130,16 @@ def _probe(
     most: int,
     tolerance: float | None,
 ) -> Leak:
+    if most < 1:
+        raise ValueError(f"most is {most}: test at least one place")
     with torch.no_grad():
         base, again, other = harness(), harness(), harness(seed=harness.seed + 1)
     tolerance = torch.finfo(base.dtype).eps if tolerance is None else tolerance
-    floor = tolerance * float(base.detach().abs().nan_to_num(0, 0, 0).max())  # what is below is rounding
-    noise = float(difference(base, again).max())
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance is {tolerance}: give 0 or more, or None for the dtype's eps")
+    sizes = feature_sizes(base, axis_out)
+    unit = units(sizes)  # changes below tolerance · unit are rounding
+    noise = float(relative(base, again, unit).max())
     broken = not bool(base.isfinite().all())
     gradient, poisoned, unread = None, False, ""
     if not broken and any(x.is_floating_point() for x in harness.inputs):
@@ -148,34 +153,40 @@ def _probe(
         ) as error:  # NumPy inside, no derivative, …
             unread = f"{type(error).__name__}: {error}".split("\n")[0]
     changes = None
-    if noise <= floor:
-        changes, later = _changes(harness, axes, axis_out, allowed, base, most, floor)
-        noise = max(noise, later)
-        changes = changes if noise <= floor else None
+    if noise <= tolerance:
+        changes, noise = changes_of(harness, axes, axis_out, allowed, base, unit, most, tolerance, noise)
 
     notes, places = [], max(next(iter(allowed.values())).shape)
     if harness.batch_norm:
         notes.append(NOTES["batch_norm"])
-    if noise > floor:
-        largest = max(floor / tolerance if tolerance else 0.0, torch.finfo(torch.float64).tiny)
-        notes.append(NOTES["unsteady"].format(noise=noise / largest))
-    elif float(difference(base, other).max()) > floor:
+    if noise > tolerance:
+        notes.append(NOTES["unsteady"].format(noise=noise))
+    elif float(relative(base, other, unit).max()) > tolerance:
         kinds = harness.random_modules()
         notes.append(NOTES["random"].format(kinds=f" ({', '.join(kinds)})" if kinds else ""))
+    least, ordinary = tolerance * unit, base.abs()[(base != 0) & base.isfinite()]
+    blind = (least > sizes) & (sizes > 0)  # all of the feature is below its floor
+    if ordinary.numel():
+        blind |= least > float(ordinary.median())
     told = {
+        "coarse": bool(blind.any()),
         "not_finite": broken,
         "sampled": places > most,
         "nan_gradient": poisoned,
         "unread": unread,
         "no_gradient": gradient is None and not broken and not unread,
     }
-    notes += [NOTES[name].format(most=most, size=places, error=unread) for name, met in told.items() if met]
+    words = {
+        "most": most,
+        "size": places,
+        "error": unread,
+        "largest": float(unit.max()),
+        "least": float(least.max()),
+    }
+    words |= {"blind": int(blind.sum()), "features": blind.numel()}
+    notes += [NOTES[name].format(**words) for name, met in told.items() if met]
     faint = FAINT * torch.finfo(base.dtype).eps
-    return Leak.of(kind, allowed, gradient, changes, tolerance, max(floor, 4 * noise), faint, tuple(notes))
-
-
-def _chosen(size: int, most: int) -> list[int]:
-    return sorted({round(float(at)) for at in torch.linspace(0, size - 1, min(most, size))})
+    return Leak.of(kind, allowed, gradient, changes, tolerance, faint, tuple(notes))
 
 
 def _gradients(
@@ -191,7 +202,7 @@ def _gradients(
     asked = [at for at, leaf in enumerate(leaves) if leaf.requires_grad]
     found = {name: torch.zeros(table.shape, dtype=torch.float64) for name, table in allowed.items()}
     poisoned = False
-    for row in _chosen(output.shape[axis_out], most):
+    for row in chosen(output.shape[axis_out], most):
         cotangent = torch.zeros_like(output)
         cotangent.select(axis_out, row).copy_(toward.select(axis_out, row))
         grads = torch.autograd.grad(
@@ -200,42 +211,5 @@ def _gradients(
         for at, grad in zip(asked, grads, strict=True):
             if grad is not None:
                 poisoned = poisoned or bool(grad.isnan().any())
-                found[harness.names[at]][row] = _along(grad.nan_to_num(0.0), axes[at])
+                found[harness.names[at]][row] = along(grad.nan_to_num(0.0), axes[at])
     return found, poisoned
-
-
-@torch.no_grad()
-def _changes(
-    harness: Harness,
-    axes: list[int],
-    axis_out: int,
-    allowed: dict[str, Tensor],
-    base: Tensor,
-    most: int,
-    floor: float,
-) -> tuple[dict[str, Float[Tensor, "output input"]], float]:
-    """Largest change of each output when one slice of an input is replaced; and how far equal calls differ.
-
-    A forbidden change counts when it comes again: the first few such calls are repeated, and the unchanged call at
-    the end, so that rare noise and a state that drifts are no leak.
-    """
-    noise, repeats = 0.0, REPEATS
-    found = {name: torch.zeros(table.shape, dtype=torch.float64) for name, table in allowed.items()}
-    generator = harness.generator()
-    for at, (name, x, axis) in enumerate(zip(harness.names, harness.inputs, axes, strict=True)):
-        for _ in range(1 if x.is_floating_point() else DRAWS):
-            fresh = replacement(name, x, generator)
-            for column in _chosen(x.shape[axis], most):
-                inputs = list(harness.inputs)
-                inputs[at] = x.detach().clone()
-                inputs[at].select(axis, column).copy_(fresh.select(axis, column))
-                output = harness(inputs)
-                moved = _along(difference(output, base), axis_out)
-                if repeats and bool((moved > floor)[~allowed[name][:, column]].any()):
-                    noise, repeats = max(noise, float(difference(harness(inputs), output).max())), repeats - 1
-                found[name][:, column] = torch.maximum(found[name][:, column], moved)
-    return found, max(noise, float(difference(harness(), base).max()))
-
-
-def _along(x: Tensor, axis: int) -> Float[Tensor, "*place"]:
-    return x.detach().abs().movedim(axis, 0).flatten(1).amax(1).to("cpu", torch.float64)

@@ -33,6 +33,8 @@ NOTES = {
     "silent": "No output reads any other position. If this is attention, heads may be attending to heads: "
     "a forgotten transpose.",
     "hidden": "Some pairs show only by perturbation: a path without gradient (detach, argmax, ids, .data).",
+    "coarse": "The output holds numbers as large as {largest:.1g}, so in {blind} of {features} features changes below "
+    "{least:.1g} are rounding and are not seen.",
     "nothing": "Neither method could run, so nothing is known.",
 }
 FAINT_CURES = {
@@ -75,10 +77,10 @@ class Leak:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, kind, allowed, gradient, changes, tolerance, floor, faint, notes) -> Leak:
-        """From raw dependences: below ``tolerance`` · peak (gradient) or ``floor`` (perturbation) is none."""
+    def of(cls, kind, allowed, gradient, changes, tolerance, faint, notes) -> Leak:
+        """From raw dependences: gradients below ``tolerance`` · peak are none, and changes come without rounding."""
         peak = max((float(m.max()) for m in (gradient or {}).values()), default=0.0)
-        slopes, moves = _scaled(gradient, tolerance * peak, allowed), _scaled(changes, floor, allowed)
+        slopes, moves = _scaled(gradient, tolerance * peak, allowed), _scaled(changes, 0.0, allowed)
         pairs, silent = [], True
         for name, may in allowed.items():
             either = (slopes[name] > 0) | (moves[name] > 0)

@@ -153,6 +153,41 @@ def test_gradient_sees_what_perturbation_may_miss():
     assert not causal_leak(lambda x: x + 1e-9 * x.mean(1, keepdim=True), draw(B, N, WIDTH), tolerance=1e-6)
 
 
+@pytest.mark.parametrize("axis", [-2, -1])
+@pytest.mark.parametrize("fill", [-1e4, -1e9, torch.finfo(torch.float32).min])
+def test_a_huge_constant_in_one_column_hides_nothing_of_the_others(fill, axis):
+    """As logits whose padding token is closed."""
+    x = draw(B, N, WIDTH, dtype=torch.float32).transpose(axis, -2)
+
+    def model(x, leaky, columns=1):
+        x = x.transpose(axis, -2)
+        y = x.cumsum(1) + leaky * x.detach().roll(-1, 1)
+        closed = torch.full_like(y[..., :columns], fill)
+        return torch.cat([y[..., columns:], closed], -1).transpose(axis, -2)
+
+    leak = causal_leak(lambda x: model(x, 1e-3), x, position_axis=axis)
+    assert indices(leak) == {(i, i + 1) for i in range(N - 1)}
+    by_batch = batch_leak(lambda x: model(x + x.detach().roll(1, 0), 0.0), x)
+    assert by_batch or (
+        axis == -1 and "features changes below" in str(by_batch)
+    )  # there one row is huge everywhere
+    quiet = causal_leak(lambda x: model(x, 0.0), x, position_axis=axis)
+    assert not quiet and ("in 1 of 10 features changes below" in str(quiet)) == (fill < -1e6)
+    most = causal_leak(
+        lambda x: model(x, 1e-3, 8), x, position_axis=axis
+    )  # most are huge: the verdict says so
+    assert most if fill > -1e6 else "in 2 of 10 features changes below" in str(most)
+
+
+def test_a_small_column_does_not_turn_rounding_into_a_leak():
+    """Rounding of 1e-16 · size: beside a column of 1 it is below the floor of a column of 1e-3."""
+    x = draw(B, N, WIDTH)
+    small = torch.ones(WIDTH, dtype=torch.float64)
+    small[1::3] = 1e-3
+    rounding = 1e-16 * torch.tanh(draw(WIDTH, seed=2))
+    assert not causal_leak(lambda x: (x.cumsum(1) * small) + x.detach().flip(1).sign() * rounding, x)
+
+
 class Tokens(nn.Module):
     """A small language model on ids; ``peek`` adds the next token's vector."""
 
@@ -332,6 +367,13 @@ ERRORS = [
     (lambda: batch_leak(lambda q, k: q + k[:1], draw(B, N, D), draw(2, N, D)), ValueError, "the output has 3 samples and key has 2: set batch_axis"),
     (lambda: causal_leak(nn.Embedding(5, D), torch.full((B, N), 4)), ValueError, "input holds only the id 4: give at least two"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("probe", [causal_leak, batch_leak])
+@pytest.mark.parametrize(("options", "said"), [({"most": 0}, "most is 0: test at least one place"), ({"most": -1}, "most is -1"), ({"tolerance": float("nan")}, "tolerance is nan: give 0 or more"), ({"tolerance": -1.0}, "tolerance is -1.0")])  # fmt: skip
+def test_settings_that_would_find_nothing_are_refused(probe, options, said):
+    with pytest.raises(ValueError, match=said):
+        probe(lambda x: x + x.mean((0, 1)), draw(B, N, D), **options)
 
 
 @pytest.mark.parametrize(("call", "kind", "said"), ERRORS)

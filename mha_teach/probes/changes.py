@@ -1,0 +1,108 @@
+"""What moves in the output when an input is replaced: the new numbers, and what counts as more than rounding."""
+
+from __future__ import annotations
+
+import torch
+
+from mha_teach.probes.harness import Harness
+from mha_teach.shapes import Float, Tensor
+
+DRAWS = 4  # of token ids, where one swap may miss the one id that matters and no gradient helps
+REPEATS = 4  # calls that are repeated before a change counts as a leak
+
+
+def replacement(name: str, x: Tensor, generator: torch.Generator) -> Tensor:
+    """Numbers of the same centre and three times the spread; for token ids, other ids of the same input."""
+    if x.is_floating_point():
+        known = x.detach().double()
+        known = known[known.isfinite()]
+        centre, spread = (float(known.mean()), float(known.std(correction=0))) if len(known) else (0.0, 1.0)
+        drawn = torch.randn(x.shape, generator=generator, dtype=torch.float64) * 3 * (spread or 1.0)
+        return (drawn + centre).to(x)
+    known, place = x.unique(return_inverse=True)
+    if len(known) < 2:
+        raise ValueError(f"{name} holds only the id {int(known[0])}: give at least two different ids to swap")
+    step = torch.randint(1, len(known), x.shape, generator=generator).to(x.device)
+    return known[(place + step) % len(known)]
+
+
+def difference(a: Tensor, b: Tensor) -> Tensor:
+    """|a − b|, where NaN equals NaN and a NaN that comes or goes is an infinite change."""
+    same = (a == b) | (a.isnan() & b.isnan())
+    return torch.where(same, 0.0, (a - b).abs().nan_to_num(torch.inf, torch.inf))
+
+
+def feature_sizes(base: Tensor, axis_out: int) -> Float[Tensor, "*one feature"]:
+    """The largest finite number of each feature: along the last axis, or the one before where positions are last."""
+    axis = -2 if axis_out % base.ndim == base.ndim - 1 else -1
+    sizes = base.detach().abs().nan_to_num(0, 0, 0).to("cpu", torch.float64)
+    sizes = sizes.movedim(axis, -1).flatten(0, -2).amax(0)
+    return sizes if axis == -1 else sizes[:, None]
+
+
+def units(sizes: Float[Tensor, "*one feature"]) -> Float[Tensor, "*one feature"]:
+    """What a change is measured by: the size of its feature, and no less than the median feature's.
+
+    One number for all would let a single huge constant, such as a closed column of logits, hide everything.
+    """
+    return sizes.clamp(min=max(float(sizes.median()), torch.finfo(torch.float64).tiny))
+
+
+def relative(a: Tensor, b: Tensor, unit: Tensor) -> Float[Tensor, "*place"]:
+    """|a − b| in units of each feature's size."""
+    return difference(a, b).to("cpu", torch.float64) / unit
+
+
+def chosen(size: int, most: int) -> list[int]:
+    """At most ``most`` of ``size`` places, evenly."""
+    return sorted({round(float(at)) for at in torch.linspace(0, size - 1, min(most, size))})
+
+
+def along(x: Tensor, axis: int) -> Float[Tensor, "*place"]:
+    """The largest size at each place of an axis."""
+    return x.detach().abs().movedim(axis, 0).flatten(1).amax(1).to("cpu", torch.float64)
+
+
+@torch.no_grad()
+def changes_of(
+    harness: Harness,
+    axes: list[int],
+    axis_out: int,
+    allowed: dict[str, Tensor],
+    base: Tensor,
+    unit: Float[Tensor, "*one feature"],
+    most: int,
+    tolerance: float,
+    noise: float,
+) -> tuple[dict[str, Float[Tensor, "output input"]] | None, float]:
+    """Largest change of each output when one slice of an input is replaced; and how far equal calls differ.
+
+    Rounding counts as none: what is below ``tolerance``, or four times the noise, in units of each feature's size. A
+    forbidden change counts when it comes again: the first few such calls are repeated, and the unchanged call at
+    the end, so that rare noise and a state that drifts are no leak: then there are no changes but only noise.
+    """
+    repeats = REPEATS
+    found = {name: torch.zeros(table.shape, dtype=torch.float64) for name, table in allowed.items()}
+    sure = {name: table.clone() for name, table in found.items()}
+    generator = harness.generator()
+    for at, (name, x, axis) in enumerate(zip(harness.names, harness.inputs, axes, strict=True)):
+        for _ in range(1 if x.is_floating_point() else DRAWS):
+            fresh = replacement(name, x, generator)
+            for column in chosen(x.shape[axis], most):
+                inputs = list(harness.inputs)
+                inputs[at] = x.detach().clone()
+                inputs[at].select(axis, column).copy_(fresh.select(axis, column))
+                output = harness(inputs)
+                ratio = relative(output, base, unit)
+                moved = along(
+                    torch.where(ratio > tolerance, difference(output, base).to(ratio), 0.0), axis_out
+                )
+                if repeats and bool((moved > 0)[~allowed[name][:, column]].any()):
+                    noise = max(noise, float(relative(harness(inputs), output, unit).max()))
+                    repeats -= 1
+                found[name][:, column] = torch.maximum(found[name][:, column], moved)
+                sure[name][:, column] = torch.maximum(sure[name][:, column], along(ratio, axis_out))
+    noise = max(noise, float(relative(harness(), base, unit).max()))
+    if noise > tolerance:
+        return None, noise
+    return {name: torch.where(sure[name] > 4 * noise, table, 0.0) for name, table in found.items()}, noise
