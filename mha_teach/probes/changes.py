@@ -26,6 +26,14 @@ def replacement(name: str, x: Tensor, generator: torch.Generator) -> Tensor:
     return known[(place + step) % len(known)]
 
 
+def within(x: Tensor, generator: torch.Generator) -> Tensor:
+    """Numbers between the smallest and the largest of each feature: for a function that takes no others, as a log."""
+    rows = x.detach().to("cpu", torch.float64).reshape(-1, x.shape[-1])
+    low = rows.nan_to_num(torch.inf, torch.inf, torch.inf).amin(0).nan_to_num(0, 0, 0)
+    high = rows.nan_to_num(-torch.inf, -torch.inf, -torch.inf).amax(0).nan_to_num(0, 0, 0)
+    return (low + (high - low) * torch.rand(x.shape, generator=generator, dtype=torch.float64)).to(x)
+
+
 def difference(a: Tensor, b: Tensor) -> Tensor:
     """|a − b|, where NaN equals NaN and a NaN that comes or goes is an infinite change."""
     same = (a == b) | (a.isnan() & b.isnan())
@@ -63,6 +71,31 @@ def along(x: Tensor, axis: int) -> Float[Tensor, "*place"]:
     return x.detach().abs().movedim(axis, 0).flatten(1).amax(1).to("cpu", torch.float64)
 
 
+def _replaced(
+    harness: Harness, at: int, axis: int, column: int, fresh: list[Tensor], base: Tensor
+) -> tuple[list[Tensor], Tensor]:
+    """The inputs with one slice replaced, and the output: by the first numbers that the function can take."""
+    for numbers in fresh:
+        last = numbers is fresh[-1]
+        inputs = list(harness.inputs)
+        inputs[at] = inputs[at].detach().clone()
+        inputs[at].select(axis, column).copy_(numbers.select(axis, column))
+        try:
+            output = harness(inputs)
+        except (RuntimeError, IndexError, KeyError, ValueError) as error:
+            if not last:
+                continue
+            if isinstance(error, ValueError):  # its own words, or the harness's
+                raise
+            raise ValueError(
+                f"the function fails when {harness.names[at]} is replaced at place {column} ({type(error).__name__}: "
+                f"{error}): it takes few numbers. If they are ids, give them as integers, for they are then only swapped"
+            ) from error
+        if last or bool(output[base.isfinite()].isfinite().all()):  # NaN by leaving log's domain is no leak
+            break
+    return inputs, output
+
+
 @torch.no_grad()
 def changes_of(
     harness: Harness,
@@ -87,12 +120,11 @@ def changes_of(
     generator = harness.generator()
     for at, (name, x, axis) in enumerate(zip(harness.names, harness.inputs, axes, strict=True)):
         for _ in range(1 if x.is_floating_point() else DRAWS):
-            fresh = replacement(name, x, generator)
+            fresh = [replacement(name, x, generator)]
+            if x.is_floating_point():
+                fresh.append(within(x, harness.generator()))
             for column in chosen(x.shape[axis], most):
-                inputs = list(harness.inputs)
-                inputs[at] = x.detach().clone()
-                inputs[at].select(axis, column).copy_(fresh.select(axis, column))
-                output = harness(inputs)
+                inputs, output = _replaced(harness, at, axis, column, fresh, base)
                 ratio = relative(output, base, unit)
                 moved = along(
                     torch.where(ratio > tolerance, difference(output, base).to(ratio), 0.0), axis_out

@@ -122,6 +122,42 @@ def test_nan_in_the_input_does_not_spoil_the_draw():
     assert leak and leak.perturbation["input"].count_nonzero() == N
 
 
+@pytest.mark.parametrize("leaky", [False, True])
+def test_numbers_outside_a_function_s_domain_are_no_leak(leaky):
+    """NaN or infinity that the new number alone brings reaches forbidden places as 0 · NaN."""
+    x = draw(B, N, D)
+    mask = torch.ones(N, N, dtype=torch.bool).tril(int(leaky))
+
+    def attend(x):
+        return F.scaled_dot_product_attention(x, x, x, mask)
+
+    def mixed(x):  # one feature in a domain of its own
+        return attend(torch.cat([x[..., :1].log(), x[..., 1:]], -1).detach())
+
+    half = (x * 1.5e4).half()
+    half[0, 0, 0] = torch.nan
+    for function, given in (
+        (lambda x: attend(x.log()), x.exp()),
+        (lambda x: attend((1 - x).sqrt().detach()), x.sigmoid()),
+        (mixed, torch.cat([x[..., :1].exp(), x[..., 1:]], -1)),
+        (lambda x: attend(F.layer_norm(x.nan_to_num(0.0, torch.inf, torch.inf), (D,))), half),
+    ):
+        leak = causal_leak(function, given)
+        assert {(p.output, p.input) for p in leak.pairs} == {(i, i + 1) for i in range(N - 1) if leaky}, given
+        assert leak.perturbation["input"].tril().count_nonzero() == N * (N + 1) / 2
+
+
+def test_ids_as_floats_are_probed_where_they_can_be():
+    embedding, ids = draw(7, D), torch.arange(7.0).repeat(B, 1)[..., None]
+    leak = causal_leak(lambda x: embedding[x[..., 0].long()].roll(-1, 1), ids)
+    assert (0, 1) in {(p.output, p.input) for p in leak.pairs}
+    table = {float(at): embedding[at] for at in range(7)}
+    with pytest.raises(
+        ValueError, match=r"fails when input is replaced at place 0 \(KeyError: .* give them as integers"
+    ):
+        causal_leak(lambda x: torch.stack([table[at] for at in x.flatten().tolist()])[None], ids[:1])
+
+
 # --- a gradient that can't be read
 
 
