@@ -51,10 +51,10 @@ def test_overlaps_stand_beside_random_weights():
 def test_scores_by_head_and_losses_by_saying():
     scores = torch.tensor([[0.1, 0.25], [0.5, 1.0]])
     assert tables.by_head({"role": scores}).split() == (
-        "role (0, 0) 0.10 (0, 1) 0.25 (1, 0) 0.50 (1, 1) 1.00".split()
+        ["role", "(0,", "0)", "0.10", "(0,", "1)", "0.25", "(1,", "0)", "0.50", "(1,", "1)", "1.00"]
     )
     line = tables.sayings({"open": torch.tensor([4.0, 5.0, 90.0, 1.0, 2.0])}, 3)
-    assert line.split() == "open first saying 4.5, later 1.5 nats".split()
+    assert line.split() == ["open", "first", "saying", "4.5,", "later", "1.5", "nats"]
 
 
 def test_copying_by_hand():
@@ -78,7 +78,7 @@ def test_copying_by_hand():
         ["none", "2.0", "9.0"],
         ["previous-token", "8.0", "9.2"],
         ["best", "4", "7.0", "9.1", "3.0", "±", "1.4", "4.0"],
-        "single others: 3 draws, 2 heads, drawn twice: (2, 4)".split(),
+        ["single", "others:", "3", "draws,", "2", "heads,", "drawn", "twice:", "(2,", "4)"],
     ]
 
 
