@@ -18,15 +18,17 @@ APART = 0x5EED_CAFE  # the caller's own manual_seed(0) would draw the very numbe
 
 
 class FixedStatistics(TorchFunctionMode):
-    """Batch norm that would use the batch's statistics uses running ones instead, and is counted.
+    """Batch norm that would use the batch's statistics uses running ones instead, and is counted; so is RReLU.
 
-    Only where eval mode does the same: without running statistics, or in a module that is in eval mode already, the
+    RReLU draws a slope for each negative number alone, so that one number's sign would shift all later draws: here it
+    draws for every number. Batch norm only where eval mode does the same: without running statistics, or in a module that is in eval mode already, the
     samples are mixed for good, and that counts as a leak.
     """
 
     def __init__(self, modules: list[nn.Module]) -> None:
         super().__init__()
-        self.seen, self.modules = 0, modules
+        self.seen: set[Callable] = set()
+        self.modules = modules
 
     def excused(self, mean: Tensor | None) -> bool:
         owner = next((m for m in self.modules if any(mean is b for b in m._buffers.values())), None)
@@ -38,9 +40,17 @@ class FixedStatistics(TorchFunctionMode):
             given = inspect.signature(F.batch_norm).bind(*args, **kwargs)
             given.apply_defaults()
             if given.arguments["training"] and self.excused(given.arguments["running_mean"]):
-                self.seen += 1
+                self.seen.add(func)
                 given.arguments["training"] = False
                 return func(*given.args, **given.kwargs)
+        if func is F.rrelu:
+            given = inspect.signature(F.rrelu).bind(*args, **kwargs)
+            given.apply_defaults()
+            x, low, high, training, inplace = given.args
+            if training:
+                self.seen.add(func)
+                slope = torch.rand_like(x) * (high - low) + low
+                return x.mul_(torch.where(x < 0, slope, 1.0)) if inplace else torch.where(x < 0, x * slope, x)
         return func(*args, **kwargs)
 
 
@@ -95,11 +105,11 @@ class Harness:
         scan = FixedStatistics(self.modules)
         with scan, torch.no_grad():
             self._call(self.inputs, seed)
-        self.batch_norm = scan.seen  # only then the mode stays on: it switches torch's fast paths off
+        self.held = scan.seen  # only then the mode stays on: it switches torch's fast paths off
 
     def __call__(self, inputs: list[Tensor] | None = None, seed: int | None = None) -> Tensor:
         with ExitStack() as stack:
-            if self.batch_norm:
+            if self.held:
                 stack.enter_context(FixedStatistics(self.modules))
             return self._call(self.inputs if inputs is None else inputs, self.seed if seed is None else seed)
 
@@ -157,6 +167,7 @@ class Harness:
             if m.training
             and (getattr(m, "p", 0) or 0 if isinstance(m, nn.modules.dropout._DropoutNd) else 0)
             or (m.training and isinstance(m, nn.MultiheadAttention) and m.dropout > 0)
+            or (m.training and isinstance(m, nn.RReLU))
         }
         return sorted(found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from mha_teach.probes.changes import along, changes_of, chosen, feature_sizes, relative, units
@@ -157,7 +158,7 @@ def _probe(
         changes, noise = changes_of(harness, axes, axis_out, allowed, base, unit, most, tolerance, noise)
 
     notes, places = [], max(next(iter(allowed.values())).shape)
-    if harness.batch_norm:
+    if F.batch_norm in harness.held:
         notes.append(NOTES["batch_norm"])
     if noise > tolerance:
         notes.append(NOTES["unsteady"].format(noise=noise))

@@ -220,6 +220,16 @@ def test_dropout_is_told_and_is_no_leak(dtype):
     assert causal_leak(encoder(dtype, dropout=0.3), x)  # and a leak is found through it
 
 
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize("probe", [causal_leak, batch_leak])
+def test_rrelu_draws_as_many_numbers_whatever_the_signs(probe, inplace):
+    x = draw(B, N, WIDTH)
+    leak = probe(nn.RReLU(inplace=inplace), x)
+    assert not leak and leak.methods == ("gradient", "perturbation") and "(RReLU)" in str(leak)
+    assert probe(lambda x: F.rrelu(x + x.flip(0, 1), training=True, inplace=inplace), x)
+    assert "random" not in str(probe(nn.RReLU(inplace=inplace).eval(), x))
+
+
 class Normed(nn.Module):
     def __init__(self, leak: bool = False, **options) -> None:
         super().__init__()
