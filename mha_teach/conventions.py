@@ -50,7 +50,8 @@ CONVENTIONS = {
 def sentinel(dtype: torch.dtype) -> float:
     """The finite stand-in for −∞: half the lowest number of ``dtype``, so that score + sentinel does not overflow.
 
-    A row of nothing but sentinels becomes uniform, never NaN: finite masks hide the blind row instead of emptying it.
+    A row of nothing but sentinels is never NaN: finite masks hide the blind row instead of emptying it. It becomes uniform
+    where rounding swallows the scores beside the sentinel; otherwise the largest masked scores win.
     Raises ``TypeError`` for a dtype that isn't floating point. Taught in chapter 04.
     """
     if not dtype.is_floating_point:
