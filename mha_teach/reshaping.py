@@ -39,7 +39,9 @@ def split_by_view(
 
     Symptom: the shape is right and training works, yet a "head" holds pieces of n/h neighbouring positions, and a
     causal mask forbids the wrong pairs: the present reads the future. With one head it is right.
-    Cure: `split_heads` (view to (…, n, h, d_k), then transpose). Found by `probes.causal_leak` (chapter 03).
+    Cure: `split_heads` (view to (…, n, h, d_k), then transpose). Found by `probes.causal_leak` where heads are merged
+    by transposing back (chapter 03); merged by a view too, nobody reads the future, but other heads' positions of
+    the past are missing: ``leak.unread`` lists them.
     """
     _check_split(x, num_heads)
     return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], x.shape[-1] // num_heads)

@@ -34,8 +34,9 @@ def causal_leak(
 
     By gradient: ``g[i, j] = max |∂(r · y_i)/∂x_j|`` with a random r, one backward pass per output position.
     By perturbation: ``p[i, j] = max |y_i(x_j replaced) − y_i(x)|``, one forward pass per input position (four for
-    token ids); it also sees what has no gradient (detach, argmax, token ids). What depends on the *length* of the
-    input alone is not seen.
+    token ids); it also sees what has no gradient (detach, argmax, token ids). Floats are replaced by one draw alone.
+    Integer ids are replaced only by ids that the input holds: a gate on an id that is absent is not seen. Nor is what
+    depends on the *length* of the input alone.
 
     ``module`` gets (query), (query, key) or (query, key, value), and ``options`` by name (``attn_mask=…``); the
     first floating tensor with two axes of what it returns is the output. One query for a module that asks for
@@ -141,7 +142,8 @@ def _probe(
     sizes = feature_sizes(base, axis_out)
     unit = units(sizes)  # changes below tolerance · unit are rounding
     noise = float(relative(base, again, unit).max())
-    broken = not bool(base.isfinite().all())
+    finite = int(base.isfinite().sum()) / base.numel()
+    broken = finite < 1
     gradient, poisoned, unread = None, False, ""
     if not broken and any(x.is_floating_point() for x in harness.inputs):
         try:
@@ -187,7 +189,7 @@ def _probe(
     words |= {"blind": int(blind.sum()), "features": blind.numel()}
     notes += [NOTES[name].format(**words) for name, met in told.items() if met]
     faint = FAINT * torch.finfo(base.dtype).eps
-    return Leak.of(kind, allowed, gradient, changes, tolerance, faint, tuple(notes))
+    return Leak.of(kind, allowed, gradient, changes, tolerance, faint, tuple(notes), finite)
 
 
 def _gradients(

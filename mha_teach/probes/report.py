@@ -65,6 +65,7 @@ class Leak:
     ``pairs``: forbidden dependences, strongest first. ``allowed``, ``gradient`` and ``perturbation``: one matrix
     (output, input) per input, strengths from 0 to 1 relative to the strongest dependence anywhere; a method that
     could not run is absent from ``methods``. ``silent``: no output reads another place. ``notes``: what else was met.
+    ``finite``: the share of outputs that are finite before anything is changed; at 0 nothing can be said.
     """
 
     kind: str
@@ -75,9 +76,10 @@ class Leak:
     perturbation: dict[str, Float[Tensor, "output input"]] = field(repr=False)
     silent: bool
     notes: tuple[str, ...]
+    finite: float = 1.0
 
     @classmethod
-    def of(cls, kind, allowed, gradient, changes, tolerance, faint, notes) -> Leak:
+    def of(cls, kind, allowed, gradient, changes, tolerance, faint, notes, finite) -> Leak:
         """From raw dependences: gradients below ``tolerance`` · peak are none, and changes come without rounding."""
         peak = max((float(m.max()) for m in (gradient or {}).values()), default=0.0)
         slopes, moves = _scaled(gradient, tolerance * peak, allowed), _scaled(changes, 0.0, allowed)
@@ -92,7 +94,7 @@ class Leak:
         )
         if not methods:
             notes += (NOTES["nothing"],)
-        elif silent and kind == "causal":
+        elif silent and kind == "causal" and finite:
             notes += (NOTES["silent"],)
         part = any("places were tested" in note for note in notes)  # a row without any gradient was not asked
         asked = [p for p in pairs if not part or slopes[p.name][p.output].any()]
@@ -102,7 +104,9 @@ class Leak:
             double = faint < torch.finfo(torch.float32).eps
             notes += (NOTES["faint"].format(cure=FAINT_CURES[double]),)
         pairs.sort(key=lambda p: (-p.strength, p.output, p.input))
-        return cls(kind, tuple(pairs), methods, allowed, slopes, moves, silent and bool(methods), notes)
+        return cls(
+            kind, tuple(pairs), methods, allowed, slopes, moves, silent and bool(methods), notes, finite
+        )
 
     def __bool__(self) -> bool:
         return bool(self.pairs)
@@ -128,9 +132,13 @@ class Leak:
 
     def __str__(self) -> str:
         place, found, clear = WORDS[self.kind]
-        by = " and ".join(METHODS[m] for m in self.methods) or "nothing"
+        by = " and ".join(METHODS[m] for m in self.methods)
+        if not self.pairs and not (self.finite and self.methods):
+            why = "neither method could run" if self.finite else "every output is NaN or infinite"
+            return "\n".join([f"No verdict on {self.forbidden} forbidden pairs: {why}.", *self.notes])
         if not self.pairs:
-            return "\n".join([f"{clear} in {self.forbidden} forbidden pairs, by {by}.", *self.notes])
+            where = "" if self.finite == 1 else " found among the finite outputs,"
+            return "\n".join([f"{clear}{where} in {self.forbidden} forbidden pairs, by {by}.", *self.notes])
         top = self.pairs[0]
         counts = ", ".join(
             f"{sum(getattr(p, m) > 0 for p in self.pairs)} by {METHODS[m]}" for m in self.methods

@@ -280,6 +280,7 @@ def test_non_determinism_is_told_and_is_no_leak():
     with torch.no_grad():
         nothing = causal_leak(lambda x: x.detach() * chance.random(), draw(B, N, WIDTH))
     assert not nothing and nothing.methods == () and "nothing is known" in str(nothing)
+    assert str(nothing).startswith("No verdict on 21 forbidden pairs: neither method could run.")
 
 
 def test_a_row_that_is_fully_masked_is_told():
@@ -292,6 +293,10 @@ def test_a_row_that_is_fully_masked_is_told():
 
     leak = causal_leak(naive, x)
     assert not leak and leak.methods == ("perturbation",) and "NaN or infinity before" in str(leak)
+    assert str(leak).startswith(
+        "No causal leak found among the finite outputs, in 21 forbidden pairs, by pert"
+    )
+    assert leak.finite == (N - 1) / N
 
     def hidden(x):
         weights = (x @ x.mT + torch.zeros(N, N).masked_fill(~blind, -torch.inf)).softmax(-1)
@@ -300,6 +305,16 @@ def test_a_row_that_is_fully_masked_is_told():
     assert "Some gradients are NaN" in str(causal_leak(hidden, x))
     assert not causal_leak(lambda x: attend(x, x, x, mask=blind)[0], x).notes
     assert causal_leak(lambda x: x / (x.flip(1) < 2.5), x)  # infinity that comes and goes
+
+
+@pytest.mark.parametrize("probe", [causal_leak, batch_leak])
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_where_no_output_is_finite_there_is_no_verdict(probe, value):
+    leak = probe(lambda x: x.cumsum(1) * 0 + value, draw(B, N, D))
+    first, *notes = str(leak).split("\n")
+    assert not leak and leak.finite == 0 and "No causal leak" not in leak._repr_html_()
+    assert first == f"No verdict on {leak.forbidden} forbidden pairs: every output is NaN or infinite."
+    assert len(notes) == 1 and "look for a row that is fully masked" in notes[0]
 
 
 def test_batch_first_misread_is_a_batch_leak():

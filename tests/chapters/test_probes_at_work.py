@@ -19,6 +19,7 @@ from mha_teach.probes import (
     row_sums,
     scale_law,
 )
+from mha_teach.reshaping import split_by_view
 
 B, N, D, HEADS = 3, 7, 15, 3
 PAST = torch.ones(N, N, dtype=torch.bool).tril()
@@ -269,6 +270,17 @@ def test_three_inputs_are_asked_for_though_a_fourth_goes_by_name():
 def test_an_empty_axis_is_refused(shape):
     with pytest.raises(ValueError, match="query has shape .* give at least one on every axis"):
         causal_leak(lambda x: x, torch.zeros(shape))
+
+
+def test_heads_cut_by_a_view_read_the_future_only_where_merged_by_transposing_back():
+    def cut(x, transposed):
+        heads = split_by_view(x, HEADS)
+        y = F.scaled_dot_product_attention(heads, heads, heads, is_causal=True)
+        return y.transpose(1, 2).flatten(2) if transposed else y.reshape(x.shape)
+
+    assert causal_leak(cut, draw(B, N, D), transposed=True)
+    leak = causal_leak(cut, draw(B, N, D), transposed=False)
+    assert not leak and not leak.silent and (N - 1, 0) in leak.unread
 
 
 # --- the other probes
