@@ -49,11 +49,13 @@ def feature_sizes(base: Tensor, axis_out: int) -> Float[Tensor, "*one feature"]:
 
 
 def units(sizes: Float[Tensor, "*one feature"]) -> Float[Tensor, "*one feature"]:
-    """What a change is measured by: the size of its feature, and no less than the median feature's.
+    """What a change is measured by: the largest size of all, or four median features' where few are larger.
 
-    One number for all would let a single huge constant, such as a closed column of logits, hide everything.
+    The largest alone would let a single huge constant, such as a closed column of logits, hide everything: what is
+    larger than four medians is measured by its own size.
     """
-    return sizes.clamp(min=max(float(sizes.median()), torch.finfo(torch.float64).tiny))
+    ordinary = min(4 * float(sizes.median()), float(sizes.max()))
+    return sizes.clamp(min=max(ordinary, torch.finfo(torch.float64).tiny))
 
 
 def relative(a: Tensor, b: Tensor, unit: Tensor) -> Float[Tensor, "*place"]:

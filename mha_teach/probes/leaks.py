@@ -45,8 +45,9 @@ def causal_leak(
     ``real``, over the leading axes of the output, is False at filler, whose own outputs nobody reads: with filler
     on the left, many libraries let its blind rows look everywhere.
     ``most``: positions tested at most, evenly chosen. ``tolerance``, by default the dtype's eps: a gradient counts
-    above it in units of the largest gradient, a change in units of the largest number of its feature (the output's
-    last axis, at least the median feature's), so one huge column hides itself alone. float64 sees the faintest leaks.
+    above it in units of the largest gradient, a change in units of the largest output. Features (the output's last
+    axis) that are larger than four times the median one count by themselves, so that a huge column hides itself alone.
+    float64 sees the faintest leaks.
 
     Dropout is held fixed, batch norm in training mode runs on its running statistics, non-determinism is measured;
     each is told in ``notes`` and none counts as a leak. Parameters, their gradients and buffers stay as they are.
