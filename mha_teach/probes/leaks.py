@@ -34,7 +34,8 @@ def causal_leak(
 
     By gradient: ``g[i, j] = max |∂(r · y_i)/∂x_j|`` with a random r, one backward pass per output position.
     By perturbation: ``p[i, j] = max |y_i(x_j replaced) − y_i(x)|``, one forward pass per input position (four for
-    token ids); it also sees what has no gradient (detach, argmax, token ids). Floats are replaced by one draw alone.
+    token ids); it also sees what has no gradient (detach, argmax, token ids). Floats are replaced by one draw alone,
+    of three times their spread; where that brings an error, NaN or infinity (a log's domain), within their own range.
     Integer ids are replaced only by ids that the input holds: a gate on an id that is absent is not seen. Nor is what
     depends on the *length* of the input alone.
 
@@ -51,7 +52,8 @@ def causal_leak(
 
     Dropout is held fixed, batch norm in training mode runs on its running statistics, non-determinism is measured;
     each is told in ``notes`` and none counts as a leak. Parameters, their gradients and buffers stay as they are.
-    Raises ``ValueError`` on fewer than two positions or lengths that don't fit, ``TypeError`` on what is no tensor.
+    Raises ``ValueError`` on fewer than two positions, lengths that don't fit, ``most`` below 1, a ``tolerance`` that is
+    negative or NaN, and a function that fails on all other numbers; ``TypeError`` on what is no tensor.
     Taught in chapters 03 and 04.
     """
     harness = Harness(module, (query, key, value), options, seed, real)

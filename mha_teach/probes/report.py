@@ -17,7 +17,7 @@ WORDS = {
 }
 NOTES = {
     "batch_norm": "Batch norm in training mode mixes samples and positions by design. It ran on running "
-    "statistics here and does not count as a leak; in eval mode the mixing stops.",
+    "statistics here and does not count as a leak: probe in eval mode too, where the mixing must stop.",
     "random": "The module draws at random, as dropout in training mode does{kinds}. The draws were held fixed, "
     "so they are no leak; a pair that they drop is not seen: probe in eval mode too.",
     "unsteady": "The module is not deterministic: equal inputs gave outputs that differ by {noise:.1e} of the largest. "
